@@ -1,0 +1,159 @@
+"""The outside world as a handful of Protocols. Stages know these and no machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from torchbuild.model.artifact import Artifact
+from torchbuild.model.command import Command
+from torchbuild.report.events import Event
+
+__all__ = ["Completed", "Context", "Executor", "Git", "Network", "Reporter", "Store", "Workspace"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Completed:
+    """A process that ended."""
+
+    exit_code: int
+    """The process's own; 128 + N where signal N ended it."""
+    seconds: float
+    """Wall time."""
+    tail: tuple[str, ...]
+    """The last lines it printed, at most 200, oldest first."""
+    log: Path
+    """Everything it printed, stdout and stderr in the order they came."""
+
+
+class Executor(Protocol):
+    """What runs commands at the fixed path: here, or in a container."""
+
+    @property
+    def name(self) -> str:
+        """``local``, ``podman`` or ``docker``."""
+        ...
+
+    def run(
+        self,
+        command: Command,
+        *,
+        log: Path,
+        on_line: Callable[[str], None] | None = None,
+        append: bool = False,
+    ) -> Completed:
+        """Run to the end, whatever the exit code. Only what prevents a start is a HostError."""
+        ...
+
+    def put(self, source: Path, destination: str) -> None:
+        """Copy a file or a directory from here into the build (absolute path inside)."""
+        ...
+
+    def get(self, source: str, destination: Path) -> None:
+        """Copy a file or a directory out of the build; it belongs to the caller afterwards."""
+        ...
+
+    def environment(self) -> Mapping[str, str]:
+        """Machine-dependent variables that never enter a key: jobs, cache directories."""
+        ...
+
+    def shell(self, command: Command) -> int:
+        """Hand the terminal to the command; its exit code."""
+        ...
+
+
+class Store(Protocol):
+    """Files by digest. What is in it is whole."""
+
+    def get(self, sha256: str) -> Path | None:
+        """The file, or None."""
+        ...
+
+    def add(self, source: Path, sha256: str) -> Path:
+        """Take a copy in; FetchError(digest-mismatch) where the bytes are others."""
+        ...
+
+    def root(self) -> Path:
+        """The directory that is mounted read-only into a build."""
+        ...
+
+
+class Network(Protocol):
+    """What can be fetched."""
+
+    def fetch(self, artifacts: Sequence[Artifact], on_progress: Callable[[int, int, str], None]) -> None:
+        """Bring each into the store; those there are not fetched again.
+
+        `on_progress` takes bytes done, bytes in all (0: unknown) and the file's name.
+        """
+        ...
+
+
+class Git(Protocol):
+    """Git sources."""
+
+    def fetch_commit(self, url: str, commit: str) -> Path:
+        """A bare repository of the shared cache that holds the commit with all its objects."""
+        ...
+
+    def check_out(self, bare: Path, commit: str, destination: Path, url: str) -> None:
+        """A work tree with its own ``.git``, at the commit, submodules not included."""
+        ...
+
+    def apply_patch(self, tree: Path, patch: Path, strip: int = 1) -> None:
+        """Apply strictly; StageError(patch-does-not-apply) with the patch's name and git's words."""
+        ...
+
+
+class Workspace(Protocol):
+    """One build's directories."""
+
+    @property
+    def run(self) -> str:
+        """Its name."""
+        ...
+
+    @property
+    def path(self) -> Path:
+        """All of it: root, logs, state, report."""
+        ...
+
+    @property
+    def root(self) -> Path:
+        """What is mounted at the build's fixed path."""
+        ...
+
+    @property
+    def logs(self) -> Path:
+        """Complete logs, one a stage."""
+        ...
+
+    def inside(self, path: str) -> Path:
+        """Where a path of the build (``/torchbuild/…`` or with a placeholder) lies on this machine."""
+        ...
+
+
+class Reporter(Protocol):
+    """Who hears of events."""
+
+    def emit(self, event: Event) -> None:
+        """Redact, then hand to each renderer."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Context:
+    """All that a stage may ask of the world."""
+
+    workspace: Workspace
+    executor: Executor
+    store: Store
+    network: Network
+    git: Git
+    reporter: Reporter
+    recipe_dir: Path
+    """The folder of the recipe: ``file:`` locators, patches and overlays lie in it."""
+    publish_dir: Path
+    """Where publish lays the wheel."""

@@ -1,0 +1,1 @@
+"""The only impure room: processes, files, sockets, clocks. Reached through `torchbuild.context`."""

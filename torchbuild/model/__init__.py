@@ -1,0 +1,1 @@
+"""Nouns: frozen values without behaviour that touches the world."""
