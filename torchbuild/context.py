@@ -9,9 +9,21 @@ from typing import Protocol
 
 from torchbuild.model.artifact import Artifact
 from torchbuild.model.command import Command
+from torchbuild.model.stage import StageResult
 from torchbuild.report.events import Event
 
-__all__ = ["Completed", "Context", "Executor", "Git", "Network", "Reporter", "Store", "Workspace"]
+__all__ = [
+    "Completed",
+    "Context",
+    "Executor",
+    "Git",
+    "Network",
+    "Records",
+    "Reporter",
+    "Store",
+    "Trees",
+    "Workspace",
+]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -107,6 +119,64 @@ class Git(Protocol):
         ...
 
 
+class Trees(Protocol):
+    """Archives and directory trees, by way of the store."""
+
+    def unpack(
+        self, artifact: Artifact, destination: Path, *, strip: int = 0, only: str | None = None
+    ) -> None:
+        """Unpack a stored archive safely; the destination must not exist."""
+        ...
+
+    def member(self, artifact: Artifact, name: str) -> bytes:
+        """One file of a stored archive, by its whole name in it."""
+        ...
+
+    def stored(self, sha256: str) -> Path:
+        """A stored file; FetchError where it is not there."""
+        ...
+
+    def only_wheel(self, folder: Path) -> Path:
+        """The one wheel of a folder; StageError(wheel-missing) where there is none or several."""
+        ...
+
+    def file_digest(self, path: Path) -> str:
+        """SHA-256 of a file."""
+        ...
+
+    def copy(self, source: Path, target: Path) -> str:
+        """Copy by temp and rename; the digest of the bytes that arrived."""
+        ...
+
+    def write(self, path: Path, text: str) -> None:
+        """Write by temp and rename."""
+        ...
+
+    def digest(self, tree: Path) -> str:
+        """Digest of a directory's contents: paths, types, exec bits, bytes; times do not count."""
+        ...
+
+
+class Records(Protocol):
+    """What a workspace remembers of stages that are done."""
+
+    def reuse(self, stage: str, key: str, makes: Sequence[str]) -> StageResult | None:
+        """The result of an earlier run with this key whose paths are all intact, or None."""
+        ...
+
+    def remember(self, stage: str, key: str, makes: Sequence[str], result: StageResult) -> None:
+        """Say that the stage is done. The last thing that happens in a stage."""
+        ...
+
+    def forget(self, stage: str) -> None:
+        """Make the stage run again."""
+        ...
+
+    def key(self, stage: str) -> str | None:
+        """The key under which the stage is recorded as done, or None."""
+        ...
+
+
 class Workspace(Protocol):
     """One build's directories."""
 
@@ -152,8 +222,12 @@ class Context:
     store: Store
     network: Network
     git: Git
+    trees: Trees
+    records: Records
     reporter: Reporter
     recipe_dir: Path
     """The folder of the recipe: ``file:`` locators, patches and overlays lie in it."""
     publish_dir: Path
     """Where publish lays the wheel."""
+    target: str | None = None
+    """Stop after this CMake target or object path."""

@@ -79,6 +79,8 @@ class TorchbuildError(Exception):
         self.evidence = evidence
         self.problems = problems
         self.link = link
+        self.outcomes: tuple[object, ...] = ()
+        """Stages that ended before and with this error; filled in by the pipeline, for the report."""
 
 
 class UsageError(TorchbuildError):

@@ -1,0 +1,245 @@
+"""Servers on this machine that behave as badly as real ones, and repositories for them to serve."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import threading
+import warnings
+from collections import defaultdict
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+from torchbuild.edges.store import DirectoryStore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+CLOCK = "2024-05-06T07:08:09+00:00"
+"""When every commit of these tests is made."""
+
+
+@dataclass
+class Asked:
+    """One request that a server got."""
+
+    path: str
+    headers: dict[str, str]
+
+
+@dataclass
+class WebServer:
+    """An HTTP server on 127.0.0.1 whose files and misbehaviour a test writes down."""
+
+    url: str
+    files: dict[str, bytes] = field(default_factory=dict)
+    """Path -> body; ranges and conditions are honoured for them."""
+    types: dict[str, str] = field(default_factory=dict)
+    """Path -> content type."""
+    tags: dict[str, str] = field(default_factory=dict)
+    """Path -> ETag; by default the digest of the body."""
+    replies: dict[str, list[Callable[[BaseHTTPRequestHandler], None]]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
+    """Path -> what to do with the next requests, before files are looked at."""
+    asked: list[Asked] = field(default_factory=list)
+    """All requests so far."""
+    repositories: Path | None = None
+    """Directory of bare repositories, served under /git/."""
+
+    def paths(self) -> list[str]:
+        """What was asked for, in order."""
+        return [asked.path for asked in self.asked]
+
+    def status(self, code: int, **headers: str) -> Callable[[BaseHTTPRequestHandler], None]:
+        """A reply without a body."""
+
+        def reply(handler: BaseHTTPRequestHandler) -> None:
+            handler.send_response(code)
+            for name, value in headers.items():
+                handler.send_header(name.replace("_", "-"), value)
+            handler.send_header("Content-Length", "0")
+            handler.end_headers()
+
+        return reply
+
+    def cut(self, body: bytes, after: int) -> Callable[[BaseHTTPRequestHandler], None]:
+        """A reply whose connection breaks after so many bytes of the body."""
+
+        def reply(handler: BaseHTTPRequestHandler) -> None:
+            handler.send_response(200)
+            handler.send_header("Content-Length", str(len(body)))
+            handler.send_header("ETag", f'"{hashlib.sha256(body).hexdigest()}"')
+            handler.end_headers()
+            handler.wfile.write(body[:after])
+            handler.close_connection = True
+
+        return reply
+
+
+def _handler(server: WebServer) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:  # noqa: N802
+            path = unquote(urlsplit(self.path).path)
+            server.asked.append(Asked(path, {name.lower(): value for name, value in self.headers.items()}))
+            if server.replies[path]:
+                server.replies[path].pop(0)(self)
+            elif path.startswith("/git/"):
+                self._git(path)
+            elif path in server.files:
+                self._file(path)
+            else:
+                server.status(404)(self)
+
+        do_POST = do_GET  # noqa: N815
+
+        def _file(self, path: str) -> None:
+            body = server.files[path]
+            tag = server.tags.get(path) or f'"{hashlib.sha256(body).hexdigest()}"'
+            if self.headers.get("If-Modified-Since") == CLOCK:
+                server.status(304)(self)
+                return
+            start = self._start(tag)
+            if start > len(body):
+                server.status(416)(self)
+                return
+            self.send_response(206 if start else 200)
+            if start:
+                self.send_header("Content-Range", f"bytes {start}-{len(body) - 1}/{len(body)}")
+            self.send_header("Content-Type", server.types.get(path, "application/octet-stream"))
+            self.send_header("Content-Length", str(len(body) - start))
+            self.send_header("ETag", tag)
+            self.send_header("Last-Modified", CLOCK)
+            self.end_headers()
+            self.wfile.write(body[start:])
+
+        def _start(self, tag: str) -> int:
+            wanted = self.headers.get("Range", "")
+            same = self.headers.get("If-Range", tag) == tag
+            return int(wanted.removeprefix("bytes=").rstrip("-")) if wanted and same else 0
+
+        def _git(self, path: str) -> None:
+            """Run git http-backend as a web server would."""
+            environ = {
+                "PATH": os.environ["PATH"],
+                "GIT_PROJECT_ROOT": str(server.repositories),
+                "GIT_HTTP_EXPORT_ALL": "1",
+                "GIT_PROTOCOL": self.headers.get("Git-Protocol", ""),
+                "PATH_INFO": path.removeprefix("/git"),
+                "QUERY_STRING": urlsplit(self.path).query,
+                "REQUEST_METHOD": self.command,
+                "CONTENT_TYPE": self.headers.get("Content-Type", ""),
+                "HTTP_CONTENT_ENCODING": self.headers.get("Content-Encoding", ""),
+                "REMOTE_ADDR": "127.0.0.1",
+            }
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            done = subprocess.run(
+                ["git", "http-backend"], env=environ, input=body, capture_output=True, check=True
+            )
+            head, _, content = done.stdout.partition(b"\r\n\r\n")
+            fields = dict(line.split(": ", 1) for line in head.decode().split("\r\n"))
+            self.send_response(int(fields.pop("Status", "200").split()[0]))
+            for name, value in fields.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *args: object) -> None:
+            """Say nothing: the test asks `asked`."""
+
+    return Handler
+
+
+@pytest.fixture
+def start_server() -> Iterator[Callable[[], WebServer]]:
+    """Starts servers; all end with the test."""
+    running: list[ThreadingHTTPServer] = []
+
+    def start() -> WebServer:
+        server = WebServer(url="")
+        real = ThreadingHTTPServer(("127.0.0.1", 0), _handler(server))
+        real.daemon_threads = True
+        server.url = f"http://127.0.0.1:{real.server_address[1]}"
+        threading.Thread(target=real.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        running.append(real)
+        return server
+
+    yield start
+    for real in running:
+        real.shutdown()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ResourceWarning)
+            real.server_close()
+
+
+@pytest.fixture
+def web_server(start_server: Callable[[], WebServer]) -> WebServer:
+    """One server."""
+    return start_server()
+
+
+@pytest.fixture
+def object_store(tmp_path: Path) -> DirectoryStore:
+    """A store that is empty."""
+    return DirectoryStore(tmp_path / "store")
+
+
+@dataclass
+class Repository:
+    """A git repository with a work tree that tests commit to."""
+
+    path: Path
+
+    def git(self, *arguments: str) -> str:
+        """Run git as the upstream's author would; what it prints."""
+        environ = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.path.parent),
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_AUTHOR_DATE": CLOCK,
+            "GIT_COMMITTER_DATE": CLOCK,
+        }
+        person = ["-c", "user.name=nobody", "-c", "user.email=nobody@localhost", "-c", "protocol.file.allow=always"]
+        command = ["git", *person, *arguments]
+        done = subprocess.run(command, cwd=self.path, env=environ, capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+
+    def commit(self, files: dict[str, str], message: str = "change") -> str:
+        """Write the files, commit everything; the commit's id."""
+        for name, text in files.items():
+            place = self.path / name
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(text)
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "--allow-empty", "--message", message)
+        return self.git("rev-parse", "HEAD")
+
+
+@pytest.fixture
+def make_repository(tmp_path: Path) -> Callable[[str], Repository]:
+    """Makes repositories by name, in one folder, each with its branch ``main``."""
+
+    def make(name: str) -> Repository:
+        path = tmp_path / "upstream" / name
+        path.mkdir(parents=True)
+        repository = Repository(path)
+        repository.git("init", "--quiet", "--initial-branch=main")
+        return repository
+
+    return make
+
+
+@pytest.fixture
+def pauses() -> list[float]:
+    """The pauses that were asked for; nobody waits for them."""
+    return []

@@ -1,0 +1,229 @@
+"""The live view."""
+
+from __future__ import annotations
+
+import io
+import os
+import pty
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TextIO
+
+import pytest
+from rich.console import Console
+
+from torchbuild.model.finding import Finding
+from torchbuild.report.console import LiveConsole, console_for, is_live
+from torchbuild.report.events import (
+    Event,
+    Found,
+    Line,
+    Progress,
+    RunFinished,
+    RunStarted,
+    StageFinished,
+    StageStarted,
+    Warned,
+)
+from torchbuild.report.plain import PlainConsole
+
+TERMINAL = {"TERM": "xterm-256color"}
+
+
+class Clock:
+    """A clock that a test sets."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        """The time."""
+        return self.now
+
+
+class Screen:
+    """A live view on a terminal of a given width that nobody looks at."""
+
+    def __init__(self, width: int = 100, encoding: str = "utf-8") -> None:
+        self.raw = io.BytesIO()
+        self.clock = Clock()
+        stream = io.TextIOWrapper(self.raw, encoding=encoding, errors="backslashreplace", write_through=True)
+        self.console = Console(file=stream, force_terminal=True, width=width, height=20, highlight=False)
+        self.view = LiveConsole(self.console, self.clock, refresh=False)
+
+    def show(self, *events: Event | float) -> str:
+        """Handle the events (a number sets the clock); the live line at the end."""
+        for event in events:
+            match event:
+                case float():
+                    self.clock.now = event
+                case _:
+                    self.view.handle(event)
+        return self.view.now().plain
+
+    def kept(self) -> list[str]:
+        """The lines that stay, without colours."""
+        self.view.close()
+        text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\r", "", self.raw.getvalue().decode("utf-8"))
+        return [line.rstrip() for line in text.splitlines() if line.strip()]
+
+
+START = RunStarted(run="r-1", recipe="r", stages=("fetch", "toolchain"), workspace="/w/r-1")
+
+
+@pytest.fixture
+def terminal() -> Iterator[TextIO]:
+    """A real pseudo-terminal."""
+    leader, follower = pty.openpty()
+    stream = os.fdopen(follower, "w")
+    yield stream
+    stream.close()
+    os.close(leader)
+
+
+@pytest.mark.parametrize(
+    ("environ", "live"),
+    [
+        (TERMINAL, True),
+        (TERMINAL | {"NO_COLOR": ""}, True),
+        (TERMINAL | {"CI": "false"}, True),
+        (TERMINAL | {"CI": "0"}, True),
+        (TERMINAL | {"NO_COLOR": "1"}, False),
+        (TERMINAL | {"CI": "true"}, False),
+        ({"TERM": "dumb"}, False),
+        ({}, False),
+    ],
+    ids=str,
+)
+def test_a_view_is_live_only_where_somebody_watches(
+    terminal: TextIO, environ: dict[str, str], live: bool
+) -> None:
+    """Colours and redrawing are for terminals, and can be refused."""
+    assert is_live(terminal, environ) is live
+
+
+def test_a_pipe_gets_plain_lines() -> None:
+    """Output that is piped holds no control characters."""
+    stream = io.StringIO()
+
+    renderer = console_for(stream, TERMINAL, Clock())
+    renderer.handle(START)
+
+    assert isinstance(renderer, PlainConsole)
+    assert stream.getvalue().splitlines() == ["r-1: fetch, toolchain  (/w/r-1)"]
+
+
+def test_a_terminal_gets_the_live_view(terminal: TextIO) -> None:
+    """A person at a terminal sees what goes on, and gets the cursor back."""
+    renderer = console_for(terminal, TERMINAL, Clock())
+
+    renderer.handle(START)
+    renderer.handle(StageStarted(stage="fetch"))
+    renderer.close()
+
+    assert isinstance(renderer, LiveConsole)
+
+
+def test_what_runs_is_shown_with_its_time_and_how_far_it_is() -> None:
+    """One line: the stage, for how long, a bar, the count, what is compiled now."""
+    shown = Screen().show(
+        START,
+        StageStarted(stage="compile"),
+        Progress(stage="compile", done=431, total=1377, unit="edges", what="Building CXX object a.o"),
+        750.0,
+    )
+
+    assert shown == "⠋ compile    12 min 30 s  " + "━" * 24 + "  431/1377 edges  Building CXX object a.o"
+
+
+def test_bytes_have_no_bar_and_an_unknown_end_is_not_made_up() -> None:
+    """Downloads say what has come; what the whole is only where it is known."""
+    screen = Screen()
+
+    first = screen.show(
+        START,
+        StageStarted(stage="fetch"),
+        Progress(stage="fetch", done=2048, total=0, unit="bytes", what="a.whl"),
+    )
+
+    assert first == "⠋ fetch      0.0 s  2.0 KiB  a.whl"
+
+
+@pytest.mark.parametrize("width", [1, 5, 20, 40, 59, 60, 80])
+def test_the_live_line_fits_any_terminal(width: int) -> None:
+    """A narrow terminal is never wrapped into a mess: the line is cut with a sign that it was."""
+    shown = Screen(width=width).show(
+        START,
+        StageStarted(stage="compile"),
+        Progress(
+            stage="compile", done=1, total=9, unit="edges", what="Building CXX object caffe2/" + "x" * 200
+        ),
+    )
+
+    assert len(shown) <= max(width - 1, 1)
+    assert shown.endswith("…")
+    assert ("━" in shown) is (width >= 60)
+
+
+def test_between_stages_nothing_is_shown() -> None:
+    """What is over is above; nothing claims to run."""
+    assert (
+        Screen().show(
+            START, StageStarted(stage="fetch"), StageFinished(stage="fetch", outcome="done", seconds=1)
+        )
+        == ""
+    )
+
+
+def test_what_is_over_stays_above() -> None:
+    """Finished, reused and failed stages remain, each with its sign and what came out."""
+    screen = Screen()
+    screen.show(
+        START,
+        StageStarted(stage="fetch"),
+        Found(stage="fetch", finding=Finding(reference="digests", outcome="passed", what="x")),
+        Found(stage="fetch", finding=Finding(reference="mirror", outcome="not run", what="no mirror")),
+        StageFinished(stage="fetch", outcome="done", seconds=2.1, summary="37 files"),
+        StageStarted(stage="toolchain"),
+        StageFinished(stage="toolchain", outcome="reused", seconds=0.0),
+        Line(stage="source", text="\x1b[1mpatching\x1b[0m [bold]a[/bold]"),
+        Warned(stage="source", reference="fuzzy", text="fuzz 2"),
+        StageFinished(stage="source", outcome="failed", seconds=1.0),
+        RunFinished(run="r-1", outcome="failed", seconds=3.5, report="/w/report.json"),
+    )
+
+    assert screen.kept() == [
+        "r-1  /w/r-1",
+        "  ○ mirror: not run: no mirror",
+        "✓ fetch      2.1 s  37 files  1 check passed",
+        "✓ toolchain  reused",
+        "  patching [bold]a[/bold]",
+        "! source: fuzzy: fuzz 2",
+        "✗ source     1.0 s",
+        "✗ r-1  3.5 s",
+        "  report  /w/report.json",
+    ]
+
+
+def test_a_terminal_without_signs_gets_ascii() -> None:
+    """A terminal that knows ASCII alone shows a readable line."""
+    shown = Screen(encoding="ascii").show(
+        START, StageStarted(stage="fetch"), Progress(stage="fetch", done=1, total=2, unit="edges")
+    )
+
+    assert shown == "> fetch      0.0 s  " + "#" * 12 + "-" * 12 + "  1/2 edges"
+
+
+def test_rich_is_not_loaded_for_plain_lines() -> None:
+    """A build in a CI system does not wait for the import of what it never shows."""
+    probe = (
+        "import io, sys, torchbuild.report.console as c\n"
+        "c.console_for(io.StringIO(), {}, lambda: 0.0)\n"
+        "sys.exit('rich' in sys.modules)"
+    )
+
+    root = Path(__file__).parents[2]
+
+    assert subprocess.run([sys.executable, "-c", probe], cwd=root, check=False).returncode == 0

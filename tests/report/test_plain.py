@@ -1,0 +1,199 @@
+"""Events as plain lines."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from torchbuild.model.finding import Finding
+from torchbuild.report.events import (
+    Event,
+    Found,
+    Line,
+    Progress,
+    RunFinished,
+    RunStarted,
+    StageFinished,
+    StageStarted,
+    Warned,
+)
+from torchbuild.report.plain import PlainConsole, amount, marks_for
+
+
+class Clock:
+    """A clock that a test sets."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        """The time."""
+        return self.now
+
+
+def lines_of(*events: Event | float, encoding: str = "utf-8") -> list[str]:
+    """What the events print; a number sets the clock."""
+    clock = Clock()
+    raw = io.BytesIO()
+    console = PlainConsole(io.TextIOWrapper(raw, encoding=encoding), clock)
+    for event in events:
+        match event:
+            case float():
+                clock.now = event
+            case _:
+                console.handle(event)
+    console.close()
+    return raw.getvalue().decode(encoding).splitlines()
+
+
+def edges(done: int, total: int = 1000) -> Progress:
+    """Progress of a compile."""
+    return Progress(stage="compile", done=done, total=total, unit="edges", what=f"object {done}")
+
+
+def test_a_build_reads_top_to_bottom() -> None:
+    """One line when a stage begins, one when it ends, and where the wheel lies."""
+    assert lines_of(
+        RunStarted(run="r-1", recipe="r", stages=("fetch", "source"), workspace="/w/r-1"),
+        StageStarted(stage="fetch", log="/w/r-1/logs/fetch.log"),
+        StageFinished(stage="fetch", outcome="done", seconds=2.1, summary="37 files"),
+        StageStarted(stage="source"),
+        Line(stage="source", text="\x1b[1mpatching\x1b[0m a.c"),
+        Warned(stage="source", reference="fuzzy-patch", text="with fuzz 2"),
+        Warned(stage="", reference="old-facts", text="checked long ago"),
+        StageFinished(stage="source", outcome="reused", seconds=0.0),
+        StageFinished(stage="compile", outcome="stopped", seconds=1.0),
+        StageFinished(stage="package", outcome="failed", seconds=61.0, summary="no wheel"),
+        RunFinished(run="r-1", outcome="failed", seconds=70, wheel="/d/r.whl", report="/w/r-1/report.json"),
+    ) == [
+        "r-1: fetch, source  (/w/r-1)",
+        "fetch: begins  (log: /w/r-1/logs/fetch.log)",
+        "✓ fetch  2.1 s  37 files",
+        "source: begins",
+        "source: patching a.c",
+        "! source: fuzzy-patch: with fuzz 2",
+        "! old-facts: checked long ago",
+        "✓ source  reused",
+        "■ compile  1.0 s  stopped",
+        "✗ package  1 min 01 s  no wheel",
+        "✗ r-1  1 min 10 s",
+        "  wheel   /d/r.whl",
+        "  report  /w/r-1/report.json",
+    ]
+
+
+def test_checks_that_passed_are_counted_and_all_others_are_told() -> None:
+    """What was not run is never silent."""
+    findings = [
+        Finding(reference="abi", outcome="passed", what="x"),
+        Finding(reference="tags", outcome="passed", what="x"),
+        Finding(reference="gpu", outcome="not run", what="no GPU here"),
+        Finding(reference="glibc", outcome="failed", what="libc10.so", seen="2.39", wanted="2.28"),
+        Finding(reference="size", outcome="warned", what="large", seen="2 GiB"),
+    ]
+
+    assert lines_of(
+        StageStarted(stage="verify"),
+        *(Found(stage="verify", finding=finding) for finding in findings),
+        StageFinished(stage="verify", outcome="failed", seconds=3.0),
+        StageStarted(stage="again"),
+        Found(stage="again", finding=findings[0]),
+        StageFinished(stage="again", outcome="done", seconds=3.0),
+    ) == [
+        "verify: begins",
+        "○ verify: gpu: not run: no GPU here",
+        "✗ verify: glibc: failed: libc10.so (saw 2.39, wanted 2.28)",
+        "! verify: size: warned: large (saw 2 GiB, wanted nothing)",
+        "✗ verify  3.0 s  2 checks passed",
+        "again: begins",
+        "✓ again  3.0 s  1 check passed",
+    ]
+
+
+def test_progress_is_told_each_five_percent() -> None:
+    """A thousand objects make some twenty lines, not a thousand."""
+    events: list[Event | float] = [StageStarted(stage="compile")]
+    for done in range(1, 1001):
+        events += [float(done), edges(done)]
+
+    lines = lines_of(*events)
+
+    assert lines[1:3] == [
+        "compile:   3 %  30/1000 edges  object 30",
+        "compile:   6 %  60/1000 edges  object 60",
+    ]
+    assert len(lines) == 34
+
+
+def test_progress_is_told_each_half_minute_where_it_is_slow() -> None:
+    """One large object does not look like a build that hangs."""
+    assert lines_of(
+        StageStarted(stage="compile"), 29.0, edges(1), 30.0, edges(1), 59.0, edges(1), 61.0, edges(2)
+    ) == [
+        "compile: begins",
+        "compile:   0 %  1/1000 edges  object 1",
+        "compile:   0 %  2/1000 edges  object 2",
+    ]
+
+
+def test_progress_is_never_told_twice_in_a_second() -> None:
+    """Many small files do not flood a log."""
+    assert lines_of(StageStarted(stage="compile"), edges(500), 0.5, edges(900), 1.0, edges(950)) == [
+        "compile: begins",
+        "compile:  95 %  950/1000 edges  object 950",
+    ]
+
+
+def test_progress_starts_again_with_the_next_file() -> None:
+    """A count that falls belongs to another file."""
+    first = Progress(stage="fetch", done=95, total=100, unit="bytes", what="a")
+    second = Progress(stage="fetch", done=1, total=100, unit="bytes", what="b")
+    third = Progress(stage="fetch", done=7, total=100, unit="bytes", what="b")
+
+    assert lines_of(StageStarted(stage="fetch"), 2.0, first, 4.0, second, 6.0, third) == [
+        "fetch: begins",
+        "fetch:  95 %  95 B of 100 B  a",
+        "fetch:   7 %  7 B of 100 B  b",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("done", "total", "unit", "said"),
+    [
+        (3, 0, "files", "3 files"),
+        (5, 9, "checks", "5/9 checks"),
+        (2048, 0, "bytes", "2.0 KiB"),
+        (1, 2048, "bytes", "1 B of 2.0 KiB"),
+    ],
+)
+def test_an_amount_is_said_in_its_unit(done: int, total: int, unit: str, said: str) -> None:
+    """What nobody can know in advance is not made up."""
+    assert amount(Progress(stage="x", done=done, total=total, unit=unit)) == said
+
+
+def test_a_stream_that_cannot_carry_signs_gets_words() -> None:
+    """A log in ASCII is readable and complete."""
+    assert lines_of(
+        StageFinished(stage="fetch", outcome="done", seconds=1),
+        StageFinished(stage="source", outcome="failed", seconds=1),
+        encoding="ascii",
+    ) == ["ok fetch  1.0 s", "FAILED source  1.0 s"]
+
+
+@pytest.mark.parametrize("encoding", [None, "no-such-encoding", "latin-1"])
+def test_an_unknown_encoding_is_taken_as_poor(encoding: str | None) -> None:
+    """Where we cannot know, words are safe."""
+    assert marks_for(encoding)["done"] == "ok"
+
+
+def test_no_line_holds_a_control_character() -> None:
+    """Whatever a tool printed, a log stays text."""
+    lines = lines_of(
+        RunStarted(run="r", recipe="r", stages=(), workspace="/w\x1b[2J"),
+        Line(stage="x", text="a\rb\x07"),
+        Warned(stage="x", reference="y", text="\x1b]0;t\x07z"),
+        StageFinished(stage="x", outcome="done", seconds=1, summary="\x1b[5mblink"),
+        RunFinished(run="r", outcome="done", seconds=1, wheel="/w\x1b[2J", report="\x08"),
+    )
+
+    assert all(line.isprintable() for line in lines)

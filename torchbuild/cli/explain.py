@@ -1,0 +1,125 @@
+"""``torchbuild explain``: what a name means: a reference, else a recipe key, else a path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from torchbuild.cli.options import json_option
+from torchbuild.cli.output import print_result
+
+__all__ = ["Explanation", "explain", "explanation"]
+
+
+class Explanation(NamedTuple):
+    """What a name was taken for, and what is known of it."""
+
+    taken_as: str
+    """``reference``, ``recipe key`` or ``path``."""
+    name: str
+    """The name as it is known."""
+    facts: dict[str, str]
+    """Label -> text."""
+    also: tuple[str, ...]
+    """What else the name could have meant."""
+
+
+@click.command()
+@click.argument("name")
+@json_option
+def explain(name: str, as_json: bool) -> None:  # noqa: FBT001  click's way
+    """Explain NAME: a reference of an error or a check, else a key of a recipe, else a file."""
+    found = explanation(name)
+    value: dict[str, Any] = {
+        "taken_as": found.taken_as,
+        "name": found.name,
+        **found.facts,
+        "also": list(found.also),
+    }
+    print_result(value, as_json=as_json, text="\n".join(_lines(found)))
+
+
+def explanation(name: str) -> Explanation:
+    """What `name` means.
+
+    Raises:
+        UsageError: ``explain-unknown``, with the nearest names.
+    """
+    readings = [reading for reading in (_reference(name), _key(name), _path(name)) if reading is not None]
+    if readings:
+        also = tuple(f"a {reading.taken_as}" for reading in readings[1:])
+        return readings[0]._replace(also=also)
+    raise _unknown(name)
+
+
+def _reference(name: str) -> Explanation | None:
+    from torchbuild.knowledge.references import references  # noqa: PLC0415  help must not pay for it
+
+    row = references().get(name)
+    if row is None:
+        return None
+    facts = {"what": row.what, "why": row.why, "fix": row.fix, "family": _family(row.family)}
+    return Explanation("reference", row.name, facts, ())
+
+
+def _family(family: str) -> str:
+    from torchbuild import errors  # noqa: PLC0415  as above
+
+    kind = getattr(errors, family, None)
+    if kind is None:
+        return family
+    return f"{family}, exit code {kind.exit_code}: {(kind.__doc__ or '').strip()}"
+
+
+def _key(name: str) -> Explanation | None:
+    from torchbuild.cli.recipe_keys import key_doc  # noqa: PLC0415  help must not pay for pydantic
+
+    doc = key_doc(name)
+    if doc is None:
+        return None
+    facts = {"what": doc.text, "value": doc.kind, "default": doc.default}
+    if doc.keys:
+        facts["keys"] = ", ".join(doc.keys)
+    return Explanation("recipe key", doc.key, facts, ())
+
+
+def _path(name: str) -> Explanation | None:
+    from torchbuild.cli.known_files import describe  # noqa: PLC0415  help must not pay for it
+
+    path = Path(name)
+    try:
+        if not path.exists():
+            return None
+    except (OSError, ValueError):  # a name too long for a path, or one with a NUL
+        return None
+    return Explanation("path", str(path), describe(path), ())
+
+
+def _unknown(name: str) -> Exception:
+    from torchbuild.cli.recipe_keys import all_keys  # noqa: PLC0415  as above
+    from torchbuild.errors import UsageError  # noqa: PLC0415
+    from torchbuild.knowledge.references import references  # noqa: PLC0415
+
+    known = (*references(), *all_keys())
+    near = get_close_matches(name, known, n=3) or [key for key in known if key.endswith(f".{name}")][:3]
+    return UsageError(
+        "explain-unknown",
+        f"nothing is known of {name!r}",
+        why="it is no reference, no key of a recipe and no path that exists",
+        fix=f"Try {' or '.join(near)}." if near else "Give a name from an error, a recipe or a report.",
+    )
+
+
+def _lines(found: Explanation) -> Iterator[str]:
+    yield f"{found.taken_as} {found.name}"
+    width = max(len(label) for label in found.facts)
+    for label, text in found.facts.items():
+        first, *rest = text.splitlines() or [""]
+        yield f"  {label:{width}}  {first}".rstrip()
+        yield from (f"  {'':{width}}  {line}".rstrip() for line in rest)
+    for other in found.also:
+        yield f"  (the same name is {other} as well)"

@@ -1,0 +1,83 @@
+"""What commands print: results on stdout, as text for a person or as JSON for a program."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from torchbuild.report.redaction import Redactor
+
+__all__ = ["machine_redactor", "print_json", "print_result", "print_text", "silence_stdout", "wants_json"]
+
+
+def wants_json(argv: Sequence[str]) -> bool:
+    """Whether ``--json`` was given, even where the command line as a whole is wrong."""
+    options = argv[: argv.index("--")] if "--" in argv else argv
+    return "--json" in options
+
+
+def print_text(text: str) -> None:
+    """A result for a person, on stdout; what the stream cannot carry is escaped.
+
+    Raises:
+        OSError: stdout takes nothing; `torchbuild.cli.boundary` says so.
+    """
+    stream = sys.stdout
+    if stream is None:
+        raise OSError(errno.EBADF, "stdout is closed")
+    encoding = stream.encoding or "utf-8"
+    stream.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+    stream.flush()
+
+
+def print_json(value: object) -> None:
+    """A result for a program, on stdout: models, mappings, lists, texts, numbers. Errors as `print_text`."""
+    print_text(json.dumps(value, indent=2, default=_plain))
+
+
+def print_result(value: object, *, as_json: bool, text: str) -> None:
+    """`value` as JSON where that was asked for, else `text`."""
+    if as_json:
+        print_json(value)
+    else:
+        print_text(text)
+
+
+def silence_stdout() -> None:
+    """Send what is still buffered nowhere, or the interpreter complains once more when it ends."""
+    try:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+    except (OSError, ValueError, AttributeError):
+        return  # not a real stream: nothing is buffered that could complain
+
+
+def machine_redactor(environ: Mapping[str, str] | None = None) -> Redactor:
+    """A redactor that knows the secrets of this machine's environment and netrc file."""
+    from torchbuild.report.redaction import Redactor, secrets_of  # noqa: PLC0415  --help does without
+
+    environ = os.environ if environ is None else environ
+    return Redactor(secrets_of(environ, _netrc(environ)))
+
+
+def _netrc(environ: Mapping[str, str]) -> str:
+    home = environ.get("HOME")
+    named = environ.get("NETRC") or (f"{home}/.netrc" if home else "")
+    try:
+        return Path(named).read_text(encoding="utf-8", errors="replace") if named else ""
+    except OSError:
+        return ""
+
+
+def _plain(value: object) -> object:
+    dump = getattr(value, "model_dump", None)
+    if dump is not None:
+        return dump(mode="json", by_alias=True)
+    return str(value)

@@ -1,0 +1,40 @@
+"""Where torchbuild keeps things on this machine."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from platformdirs import user_cache_path, user_state_path
+
+__all__ = ["Places", "places"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Places:
+    """Directories; none need exist."""
+
+    cache: Path
+    """What can be fetched or computed again: store, repositories, compiler caches."""
+    builds: Path
+    """Workspaces, one a run."""
+
+    @property
+    def store(self) -> Path:
+        """Files by digest."""
+        return self.cache / "store"
+
+    @property
+    def compiler_cache(self) -> Path:
+        """What a build sees at its cache path; outlives every run."""
+        return self.cache / "compiler"
+
+
+def places() -> Places:
+    """From TORCHBUILD_CACHE and TORCHBUILD_BUILDS, else the user's own cache and state directories."""
+    cache, builds = os.environ.get("TORCHBUILD_CACHE"), os.environ.get("TORCHBUILD_BUILDS")
+    return Places(
+        cache=Path(cache).absolute() if cache else user_cache_path("torchbuild"),
+        builds=Path(builds).absolute() if builds else user_state_path("torchbuild") / "builds",
+    )

@@ -1,0 +1,184 @@
+"""Looking at the builder at lock time: which interpreter, C library and compilers it has."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from torchbuild.cli.places import Places
+from torchbuild.context import Executor
+from torchbuild.edges.process import capture
+from torchbuild.errors import HostError, TorchbuildError
+from torchbuild.model.artifact import ImageRef
+from torchbuild.model.command import Command
+from torchbuild.model.lock import LockedPython
+from torchbuild.model.recipe import Recipe
+from torchbuild.resolve.assemble import Survey
+from torchbuild.resolve.environment import BASE
+
+__all__ = ["executor_for", "find_image", "survey_builder"]
+
+
+def executor_for(recipe: Recipe, image: ImageRef | None, places: Places, root: Path, run: str) -> Executor:
+    """The executor that the recipe and this machine ask for."""
+    jobs = recipe.machine.jobs or len(os.sched_getaffinity(0))
+    memory = recipe.machine.memory_gib
+    for folder in (places.store, places.compiler_cache):
+        folder.mkdir(parents=True, exist_ok=True)
+    if image is None or recipe.machine.executor == "local":
+        from torchbuild.edges.local import LocalExecutor  # noqa: PLC0415  only one of the two is used
+
+        return LocalExecutor(
+            root=root, store=places.store, cache=places.compiler_cache, jobs=jobs, memory_gib=memory
+        )
+    from torchbuild.edges.container import ContainerExecutor  # noqa: PLC0415
+    from torchbuild.edges.engine import find_engine  # noqa: PLC0415
+
+    return ContainerExecutor(
+        engine=find_engine(recipe.machine.engine),
+        image=image,
+        root=root,
+        store=places.store,
+        cache=places.compiler_cache,
+        jobs=jobs,
+        memory_gib=memory,
+        labels={"torchbuild.run": run},
+    )
+
+
+def find_image(recipe: Recipe) -> ImageRef | None:
+    """The builder image as the engine has it, the recipe's id asserted; None for builds on this machine."""
+    if recipe.image is None:
+        return None
+    from torchbuild.edges.engine import find_engine  # noqa: PLC0415
+    from torchbuild.edges.image import inspect_image  # noqa: PLC0415
+
+    found = inspect_image(find_engine(recipe.machine.engine), recipe.image.name)
+    if recipe.image.id is not None and found.id != recipe.image.id:
+        raise HostError(
+            "image-other-id",
+            f"the engine's {recipe.image.name} is not the image that the recipe names",
+            why=(f"seen {found.id}", f"wanted {recipe.image.id}"),
+            fix="Make or load the image with that id, or change image.id of the recipe.",
+        )
+    return found
+
+
+def survey_builder(recipe: Recipe, image: ImageRef | None, places: Places) -> Survey:
+    """What the builder has; HostError for what a build needs and it lacks."""
+    with tempfile.TemporaryDirectory(prefix="torchbuild-survey-") as folder:
+        root = Path(folder) / "root"
+        (root / "shim").mkdir(parents=True)
+        script = files("torchbuild.shim").joinpath("survey.py").read_text(encoding="utf-8")
+        (root / "shim" / "survey.py").write_text(script, encoding="utf-8")
+        executor = executor_for(recipe, image, places, root, f"{recipe.name}-survey")
+        seen = _ask(recipe, executor, Path(folder) / "survey.log", local=image is None)
+    _check(recipe, seen)
+    python = LockedPython(
+        executable=seen["executable"], version=seen["version"], soabi=seen["soabi"], tag=seen["tag"]
+    )
+    return Survey(
+        python=python,
+        glibc=seen["glibc"],
+        cc=seen["cc"],
+        cxx=seen["cxx"],
+        compiler=seen["compiler"],
+        launcher=seen["launcher"],
+    )
+
+
+def _candidates(recipe: Recipe, *, local: bool) -> Iterator[str]:
+    python = recipe.python
+    if python.source == "path":
+        yield python.path or ""
+        return
+    if python.version is None:
+        yield os.path.realpath(sys.executable)
+        return
+    name = "python" + ".".join(python.version.split(".")[:2])
+    if local:
+        found = shutil.which(name)
+        if found is not None:
+            # a version manager's shim needs the caller's environment; the interpreter behind it does not
+            yield capture(
+                [found, "-c", "import sys; print(sys.executable)"], environ=dict(os.environ)
+            ).strip()
+    yield from (f"/usr/local/bin/{name}", f"/usr/bin/{name}")
+
+
+def _ask(recipe: Recipe, executor: Executor, log: Path, *, local: bool) -> Mapping[str, Any]:
+    toolchain = recipe.toolchain
+    asked = [toolchain.cc, toolchain.cxx, toolchain.compiler_cache]
+    tried: list[str] = []
+    for program in _candidates(recipe, local=local):
+        argv = (program, "-I", "{shim}/survey.py", *asked)
+        command = Command(argv=argv, environ=tuple(sorted(BASE.items())))
+        try:
+            done = executor.run(command, log=log)
+        except TorchbuildError as error:
+            if error.reference != "program-missing":
+                raise
+            tried.append(f"{program}: not there")
+            continue
+        try:
+            seen: Mapping[str, Any] = json.loads(log.read_text(encoding="utf-8"))
+        except ValueError:
+            tried.append(f"{program}: exit code {done.exit_code}, {' '.join(done.tail[-1:])}")
+            continue
+        return seen
+    raise HostError(
+        "interpreter-missing",
+        f"the builder has no Python {recipe.python.version or recipe.python.path}",
+        why=tuple(tried) or "nothing by that name on PATH",
+        fix="Install it in the builder, or set python.version to one that is there.",
+    )
+
+
+def _check(recipe: Recipe, seen: Mapping[str, Any]) -> None:
+    wanted = recipe.python.version
+    if wanted is not None and not f"{seen['version']}.".startswith(f"{wanted}."):
+        raise HostError(
+            "interpreter-other-version",
+            f"the builder's interpreter is {seen['version']}",
+            why=(f"seen {seen['executable']}", f"wanted Python {wanted}"),
+            fix="Install that version in the builder, or change python.version.",
+        )
+    needs = (
+        (
+            "headers",
+            "python-headers-missing",
+            "Python.h",
+            "Install python3-dev (Debian) or python3-devel (Fedora).",
+        ),
+        ("venv", "python-venv-missing", "the venv module", "Install python3-venv."),
+        ("cc", "compiler-missing", f"the C compiler {recipe.toolchain.cc}", "Install gcc and g++."),
+        ("cxx", "compiler-missing", f"the C++ compiler {recipe.toolchain.cxx}", "Install gcc and g++."),
+        ("glibc", "libc-unknown", "the C library's version", "Use a builder with glibc."),
+    )
+    for key, reference, what, fix in needs:
+        if not seen[key]:
+            raise _missing(reference, what, fix)
+    if recipe.toolchain.compiler_cache != "none" and not seen["launcher"]:
+        raise _missing(
+            "compiler-cache-missing", recipe.toolchain.compiler_cache, "Install ccache in the builder."
+        )
+    if seen["machine"] != recipe.target.machine:
+        raise HostError(
+            "machine-other",
+            f"the builder is {seen['machine']}",
+            why=(f"seen {seen['machine']}", f"wanted {recipe.target.machine}"),
+            fix="Set target.machine, or build on such a machine.",
+        )
+
+
+def _missing(reference: str, what: str, fix: str) -> HostError:
+    message = f"the builder lacks {what}"
+    why = "looked in /usr/local/bin, /usr/bin and /bin, and at what the interpreter says of itself"
+    return HostError(reference, message, why=why, fix=fix)

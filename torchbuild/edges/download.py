@@ -1,0 +1,177 @@
+"""Artifacts into the store: from wherever this machine gets them, several at a time, each by its digest."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from typing import TYPE_CHECKING
+
+from torchbuild.edges.atomic import translated
+from torchbuild.edges.fetch_one import Places, bring
+from torchbuild.edges.web import Web
+from torchbuild.errors import FetchError, HostError, TorchbuildError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from concurrent.futures import Future
+    from pathlib import Path
+
+    from torchbuild.context import Store
+    from torchbuild.edges.locators import MirrorSettings
+    from torchbuild.model.artifact import Artifact
+
+__all__ = ["Downloader"]
+
+_AT_ONCE = 4
+
+
+class _Meter:
+    """Adds up the bytes of all files; one caller at a time reaches the listener."""
+
+    def __init__(self, artifacts: Sequence[Artifact], tell: Callable[[int, int, str], None]) -> None:
+        sizes = [artifact.size for artifact in artifacts]
+        self._total = 0 if None in sizes else sum(size or 0 for size in sizes)
+        self._done: dict[str, int] = {}
+        self._tell = tell
+        self._lock = threading.Lock()
+
+    def listener(self, artifact: Artifact, stop: threading.Event) -> Callable[[int], None]:
+        """What to tell how many bytes of `artifact` are here; ends its transfer once `stop` is set."""
+
+        def note(done: int) -> None:
+            if stop.is_set():
+                raise _StoppedError
+            with self._lock:
+                self._done[artifact.sha256] = done
+                self._tell(sum(self._done.values()), self._total, artifact.name)
+
+        return note
+
+
+class _StoppedError(Exception):
+    """Another thread saw the user's Ctrl-C, or a machine that cannot go on."""
+
+
+class Downloader:
+    """Satisfies `torchbuild.context.Network`."""
+
+    def __init__(
+        self,
+        store: Store,
+        cache_dir: Path,
+        mirrors: MirrorSettings,
+        recipe_dir: Path,
+        *,
+        pause: Callable[[float], None] | None = None,
+    ) -> None:
+        """Nothing is opened yet.
+
+        Args:
+            store: where whole files go.
+            cache_dir: directory of all caches; parts of files lie in ``partial/`` below it.
+            mirrors: where this machine gets things.
+            recipe_dir: folder of the recipe: ``file:`` locators are relative to it and stay inside.
+            pause: how to wait between tries, in seconds; None: the clock.
+        """
+        self._store = store
+        self._cache_dir = cache_dir
+        self._mirrors = mirrors
+        self._recipe_dir = recipe_dir
+        self._pause = pause
+
+    def fetch(self, artifacts: Sequence[Artifact], on_progress: Callable[[int, int, str], None]) -> None:
+        """Bring each into the store; those there are not fetched again.
+
+        All are tried; what failed is raised once, together. What came of a file that failed is kept in the
+        cache, and the next call goes on from there.
+
+        Args:
+            artifacts: what is wanted.
+            on_progress: takes bytes done, bytes in all (0: unknown) and the file's name; called from several
+                threads, never from two at once.
+
+        Raises:
+            RecipeError: ``locator-invalid``, ``locator-unresolved``, ``file-outside-recipe``,
+                ``recipe-file-missing``.
+            FetchError: ``not-found``, ``not-reachable``, ``access-refused``, ``tls-failed``,
+                ``size-mismatch``, ``digest-mismatch``, ``redirect-refused``, ``address-invalid``,
+                ``not-on-index``, ``index-unreadable``; ``artifacts-not-fetched`` for several.
+            HostError: ``disk-full``, ``not-writable``, ``no-debian-mirror``, ``no-package-index``.
+        """
+        once = {artifact.sha256: artifact for artifact in artifacts}
+        missing = [artifact for artifact in once.values() if self._store.get(artifact.sha256) is None]
+        if not missing:
+            return
+        partial = self._cache_dir / "partial"
+        with translated(partial):
+            partial.mkdir(parents=True, exist_ok=True)
+        stop = threading.Event()
+        web = Web(pause=self._patience(stop))
+        places = Places(self._store, partial, self._recipe_dir, self._mirrors, web)
+        try:
+            failures = _bring_all(places, missing, _Meter(missing, on_progress), stop)
+        finally:
+            web.close()
+        _raise_together(failures, len(missing))
+
+    def _patience(self, stop: threading.Event) -> Callable[[float], None]:
+        """A pause that ends at once where waiting has become pointless."""
+
+        def wait_or_stop(seconds: float) -> None:
+            (self._pause or stop.wait)(seconds)
+            if stop.is_set():
+                raise _StoppedError
+
+        return wait_or_stop
+
+
+def _bring_all(
+    places: Places, missing: list[Artifact], meter: _Meter, stop: threading.Event
+) -> list[TorchbuildError]:
+    """Everything that can be brought; the failures, in the order asked for."""
+    with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="fetch") as pool:
+        jobs = [
+            pool.submit(_job, places, artifact, meter.listener(artifact, stop), stop) for artifact in missing
+        ]
+        try:
+            wait(jobs, return_when=FIRST_EXCEPTION)
+        finally:
+            # By now all is done, or something happened that makes the rest pointless.
+            stop.set()
+            for job in jobs:
+                job.cancel()
+    return [error for job in jobs if (error := _outcome(job)) is not None]
+
+
+def _job(
+    places: Places, artifact: Artifact, on_bytes: Callable[[int], None], stop: threading.Event
+) -> TorchbuildError | None:
+    """One file; what only concerns that file is returned, what ends everything is raised."""
+    if stop.is_set():
+        return None
+    try:
+        bring(places, artifact, on_bytes)
+    except _StoppedError:
+        return None
+    except HostError:
+        raise
+    except TorchbuildError as error:
+        return error
+    return None
+
+
+def _outcome(job: Future[TorchbuildError | None]) -> TorchbuildError | None:
+    return None if job.cancelled() else job.result()
+
+
+def _raise_together(failures: list[TorchbuildError], asked: int) -> None:
+    if not failures:
+        return
+    if len(failures) == 1:
+        raise failures[0]
+    raise FetchError(
+        "artifacts-not-fetched",
+        f"{len(failures)} of {asked} files could not be fetched",
+        why=tuple(f"{error.reference}: {error.what}; {'; '.join(error.why)}" for error in failures),
+        fix=failures[0].fix,
+    )

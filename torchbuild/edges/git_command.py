@@ -1,0 +1,135 @@
+"""One git process: which addresses it may see, what it finds around it, what its last words mean."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from typing import TYPE_CHECKING, NamedTuple
+
+from torchbuild.errors import HostError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+__all__ = ["Ended", "git", "local_git"]
+
+# What a surrounding git would hand to its children, see `git rev-parse --local-env-vars`, and what else would
+# change the meaning of a command. The user's own GIT_CONFIG_GLOBAL, GIT_SSH, GIT_SSL_CAINFO and so on stay.
+_FOREIGN = (
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_GRAFT_FILE",
+    "GIT_INDEX_FILE",
+    "GIT_NO_REPLACE_OBJECTS",
+    "GIT_REPLACE_REF_BASE",
+    "GIT_PREFIX",
+    "GIT_SHALLOW_FILE",
+    "GIT_COMMON_DIR",
+    "GIT_NAMESPACE",
+    "GIT_CEILING_DIRECTORIES",
+    "GIT_QUARANTINE_PATH",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_DEFAULT_HASH",
+    "GIT_TEMPLATE_DIR",
+    "GIT_ATTR_SOURCE",
+    "GIT_CONFIG",
+)
+# How a user may hand configuration over; heard when fetching, not when laying files down.
+_CONFIGURATION = ("GIT_CONFIG_PARAMETERS", "GIT_CONFIG_COUNT")
+
+
+class Ended(NamedTuple):
+    """A git process that ended."""
+
+    status: int
+    """Its exit code."""
+    out: bytes
+    """What it printed."""
+    err: str
+    """What it said on stderr."""
+
+
+def git(
+    arguments: Sequence[str],
+    *,
+    cwd: Path,
+    environ: Mapping[str, str] | None = None,
+    stdin: bytes = b"",
+    unset: Sequence[str] = (),
+) -> Ended:
+    """Run git with the user's own configuration, without what a surrounding git would hand over.
+
+    Raises:
+        HostError: ``git-missing``.
+    """
+    from git import Git  # noqa: PLC0415  200 ms that only fetching commands should pay
+    from git.exc import GitCommandNotFound  # noqa: PLC0415
+
+    removed = [part for name in (*_FOREIGN, *unset) for part in ("-u", name)]
+    quiet = {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_LFS_SKIP_SMUDGE": "1"}
+    with tempfile.TemporaryFile() as given:
+        given.write(stdin)
+        given.seek(0)
+        try:
+            status, out, err = Git(cwd).execute(
+                ["env", *removed, *(f"{n}={v}" for n, v in (environ or {}).items()), "git", *arguments],
+                istream=given,
+                with_extended_output=True,
+                with_exceptions=False,
+                stdout_as_string=False,
+                strip_newline_in_stdout=False,
+                env=quiet,
+                umask=0o022,
+            )
+        except (GitCommandNotFound, OSError) as error:
+            raise _no_git(str(error)) from error
+    if status == 127:  # noqa: PLR2004  env's own word for a program that is not there
+        raise _no_git(err)
+    return Ended(status, out, err)
+
+
+def _no_git(seen: str) -> HostError:
+    return HostError(
+        "git-missing",
+        "git cannot be started",
+        why=(f"seen: {seen.strip()}", "wanted: git 2.32 or newer on PATH"),
+        fix="Install git: apt-get install git, or dnf install git.",
+    )
+
+
+def local_git(
+    arguments: Sequence[str], *, cwd: Path, stdin: bytes = b"", ceiling: Path | None = None
+) -> Ended:
+    """Run git on this machine only, blind to every configuration but the repository's own.
+
+    Hooks, filters (LFS), end-of-line rewriting and the user's aliases do not act.
+    """
+    environ = {
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_ATTR_NOSYSTEM": "1",
+        "GIT_LITERAL_PATHSPECS": "1",
+        "TZ": "UTC",
+    }
+    if ceiling is not None:
+        environ["GIT_CEILING_DIRECTORIES"] = str(ceiling)
+    switches = {
+        "core.hooksPath": os.devnull,
+        "core.attributesFile": os.devnull,
+        "core.excludesFile": os.devnull,
+        "core.autocrlf": "false",
+        "core.fsmonitor": "false",
+        "gc.auto": "0",
+        "maintenance.auto": "false",
+        "safe.directory": "*",
+        "advice.detachedHead": "false",
+        "init.defaultBranch": "main",
+        "protocol.allow": "never",
+        "protocol.file.allow": "always",
+    }
+    options = [part for name, value in switches.items() for part in ("-c", f"{name}={value}")]
+    return git([*options, *arguments], cwd=cwd, environ=environ, stdin=stdin, unset=_CONFIGURATION)

@@ -1,0 +1,129 @@
+"""What git's last words mean: who must act, and whether trying again can help."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, TypeVar
+
+from torchbuild.edges.locators import without_credentials
+from torchbuild.errors import FetchError, HostError, TorchbuildError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["TransientError", "failure", "persistently", "words"]
+
+T = TypeVar("T")
+
+_AUTH = (
+    "authentication failed",
+    "could not read username",
+    "could not read password",
+    "terminal prompts disabled",
+    "permission denied (",
+    "host key verification failed",
+    "returned error: 401",
+    "returned error: 403",
+    "access denied",
+    "invalid username or password",
+)
+_ABSENT = (
+    "not found",
+    "does not appear to be a git repository",
+    "returned error: 404",
+    "no such file or directory",
+)
+_TRANSIENT = (
+    "could not resolve host",
+    "connection timed out",
+    "connection reset",
+    "connection refused",
+    "failed to connect",
+    "couldn't connect to server",
+    "network is unreachable",
+    "early eof",
+    "rpc failed",
+    "returned error: 429",
+    "returned error: 5",
+    "hung up unexpectedly",
+    "unexpected disconnect",
+    "operation too slow",
+    "timed out",
+    "empty reply from server",
+    "gnutls recv error",
+    "unable to read",
+    "transfer closed",
+    "invalid index-pack output",
+)
+_FULL = ("no space left on device", "disk quota exceeded")
+_READ_ONLY = ("read-only file system", "unable to create temporary file", "insufficient permission")
+
+
+class TransientError(FetchError):
+    """What may pass by itself: tried again by `persistently`, an ordinary FetchError once that gave up."""
+
+
+def words(stderr: str) -> tuple[str, ...]:
+    """What git said, without progress, at most the last eight lines."""
+    lines = [line.rpartition("\r")[2].strip() for line in stderr.splitlines()]
+    return tuple(f"git: {line}" for line in lines if line and not line.startswith("hint:"))[-8:]
+
+
+def failure(stderr: str, url: str, doing: str) -> TorchbuildError:
+    """The error that git's last words stand for.
+
+    Args:
+        stderr: all that git said.
+        url: what it was to reach; credentials do not pass into the error.
+        doing: what it was asked for, such as ``fetch v2.6.0``.
+    """
+    said, place = stderr.lower(), without_credentials(url)
+    why = words(stderr) or ("git said nothing",)
+    if any(sign in said for sign in _FULL):
+        return HostError(
+            "disk-full", f"no space is left to {doing}", why=why, fix="Free space on the cache's file system."
+        )
+    if any(sign in said for sign in _READ_ONLY):
+        return HostError(
+            "not-writable",
+            f"git may not write to {doing}",
+            why=why,
+            fix="Give this user the rights on the cache.",
+        )
+    if any(sign in said for sign in _AUTH):
+        return FetchError(
+            "git-auth-failed",
+            f"{place}: refused to {doing} without valid credentials",
+            why=why,
+            fix=f"Set up a credential helper or a key, then check: git ls-remote {place}",
+        )
+    if any(sign in said for sign in _ABSENT):
+        return FetchError(
+            "git-repository-missing",
+            f"{place}: no repository there",
+            why=why,
+            fix=f"Correct the address in the recipe; check it: git ls-remote {place}",
+        )
+    kind = TransientError if any(sign in said for sign in _TRANSIENT) else FetchError
+    return kind(
+        "git-not-reachable",
+        f"{place}: git could not {doing}",
+        why=why,
+        fix=f"Check the network and the proxy settings: git ls-remote {place}",
+    )
+
+
+def persistently(
+    attempt: Callable[[], T], pause: Callable[[float], None] = time.sleep, attempts: int = 4
+) -> T:
+    """`attempt`, again after growing pauses while it ends in what may pass by itself."""
+    import tenacity  # noqa: PLC0415
+
+    again = tenacity.Retrying(
+        retry=tenacity.retry_if_exception_type(TransientError),
+        stop=tenacity.stop_after_attempt(attempts),
+        wait=tenacity.wait_exponential_jitter(initial=1, max=20),
+        sleep=pause,
+        reraise=True,
+    )
+    return again(attempt)

@@ -1,0 +1,276 @@
+"""What our directories take on this machine, and its removal. What a build holds is left alone.
+
+Sizes are what would be free afterwards: blocks, each file once however many names it has.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from torchbuild.edges.atomic import TEMP_PREFIX, leftovers, remove_tree, temp_beside, translated
+from torchbuild.edges.workspace import about, held, refuse_busy
+from torchbuild.errors import HostError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator
+
+    from torchbuild.edges.store import DirectoryStore, StoreEntry
+
+__all__ = [
+    "Cleaned",
+    "Removed",
+    "Sizes",
+    "Skipped",
+    "WorkspaceUse",
+    "clean",
+    "sizes",
+    "tree_bytes",
+    "workspaces",
+]
+
+_BLOCK = 512
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WorkspaceUse:
+    """One workspace, as a list shows it."""
+
+    run: str
+    """Its name."""
+    recipe: str
+    """The recipe's name; empty where nobody noted it."""
+    path: Path
+    """Where it is."""
+    size: int
+    """Bytes on the disk."""
+    last_used: float
+    """When it was opened last, seconds since 1970."""
+    is_busy: bool
+    """Whether a build holds it now."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sizes:
+    """What there is."""
+
+    workspaces: tuple[WorkspaceUse, ...]
+    """By name."""
+    store: tuple[StoreEntry, ...]
+    """By digest."""
+    caches: tuple[tuple[Path, int], ...]
+    """Each cache directory with its bytes on the disk."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Removed:
+    """One thing that is gone."""
+
+    path: Path
+    """Where it was."""
+    size: int
+    """Bytes that it had on the disk."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Skipped:
+    """One thing that is still there."""
+
+    path: Path
+    """Where it is."""
+    why: str
+    """The reason, one line."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Cleaned:
+    """What was removed and what was not."""
+
+    removed: tuple[Removed, ...]
+    """Gone, in the order of the removal."""
+    skipped: tuple[Skipped, ...]
+    """Still there, each with the reason."""
+
+    @property
+    def size(self) -> int:
+        """Bytes that were removed, together."""
+        return sum(item.size for item in self.removed)
+
+
+def sizes(builds: Path, store: DirectoryStore, caches: Iterable[Path] = ()) -> Sizes:
+    """Measure all that we keep on this machine.
+
+    Args:
+        builds: the directory of all workspaces.
+        store: the store.
+        caches: further directories, such as the compiler cache and the bare repositories.
+
+    Raises:
+        HostError: ``not-writable`` (no right to look), ``file-operation-failed``.
+    """
+    return Sizes(
+        workspaces=workspaces(builds),
+        store=store.entries(),
+        caches=tuple((cache, tree_bytes(cache)) for cache in caches),
+    )
+
+
+def workspaces(builds: Path) -> tuple[WorkspaceUse, ...]:
+    """Every workspace below `builds`, by name.
+
+    Raises:
+        HostError: ``not-writable`` (no right to look), ``file-operation-failed``.
+    """
+    return tuple(_use(path) for path in _workspace_paths(builds))
+
+
+def _workspace_paths(builds: Path) -> tuple[Path, ...]:
+    """Only what `open_workspace` made: a directory with its note in it."""
+    if not builds.is_dir():
+        return ()
+    with translated(builds):
+        return tuple(
+            sorted(
+                path
+                for path in builds.iterdir()
+                if not path.name.startswith(TEMP_PREFIX)
+                and not path.is_symlink()
+                and (path / "about.json").is_file()
+            )
+        )
+
+
+def _use(path: Path) -> WorkspaceUse:
+    last_used = 0.0
+    with contextlib.suppress(OSError):
+        last_used = (path / "about.json").stat().st_mtime
+    return WorkspaceUse(
+        run=path.name,
+        recipe=str(about(path).get("recipe", "")),
+        path=path,
+        size=tree_bytes(path),
+        last_used=last_used,
+        is_busy=_is_busy(path),
+    )
+
+
+def _is_busy(path: Path) -> bool:
+    """A lock that this user may not even try is somebody else's, and may be held."""
+    try:
+        with held(path) as is_ours:
+            return not is_ours
+    except HostError:
+        return True
+
+
+def clean(
+    builds: Path,
+    *,
+    runs: Collection[str] | None = None,
+    store: DirectoryStore | None = None,
+    keep: Collection[str] = (),
+    caches: Iterable[Path] = (),
+) -> Cleaned:
+    """Remove what is asked for, but nothing that a build holds. Links are removed, never followed.
+
+    A workspace loses its name first, so that a removal that is killed leaves no half of one. While any
+    build runs, the store and the caches stay: it may be reading them. What killed runs left goes too.
+
+    Args:
+        builds: the directory of all workspaces.
+        runs: the workspaces to remove; None means all, an empty collection none.
+        store: the store to empty; None leaves it alone.
+        keep: digests that stay in the store.
+        caches: directories to remove whole.
+
+    Returns:
+        What is gone, and what is not and why: a thing that cannot be removed does not stop the others.
+
+    Raises:
+        HostError: ``not-writable`` (no right to look), ``file-operation-failed``.
+    """
+    chosen = [builds / run for run in runs] if runs is not None else list(_workspace_paths(builds))
+    outcomes = [_attempt(path, partial(_remove_workspace, path, builds)) for path in chosen]
+    outcomes += [_attempt(path, partial(_remove_whole, path)) for path in leftovers(builds)]
+    shared: list[tuple[Path, Callable[[], int]]] = [(path, partial(_remove_whole, path)) for path in caches]
+    if store is not None:
+        shared += _stored(store, keep)
+    busy = bool(shared) and any(_is_busy(path) for path in _workspace_paths(builds))
+    outcomes += [
+        Skipped(path=path, why="a build runs and may read it") if busy else _attempt(path, remove)
+        for path, remove in shared
+    ]
+    return Cleaned(
+        removed=tuple(item for item in outcomes if isinstance(item, Removed)),
+        skipped=tuple(item for item in outcomes if isinstance(item, Skipped)),
+    )
+
+
+def _attempt(path: Path, remove: Callable[[], int]) -> Removed | Skipped:
+    try:
+        return Removed(path=path, size=remove())
+    except HostError as error:
+        return Skipped(path=path, why=error.what)
+
+
+def _remove_workspace(path: Path, builds: Path) -> int:
+    if path not in _workspace_paths(builds):
+        raise HostError(
+            "workspace-missing",
+            f"{path}: no workspace",
+            why="wanted: a directory that a build made",
+            fix="List the workspaces with torchbuild store, then name one of them.",
+        )
+    with held(path) as is_ours:
+        if not is_ours:
+            refuse_busy(path)
+        gone = temp_beside(path)
+        with translated(path):
+            path.rename(gone)
+    return _remove_whole(gone)
+
+
+def _remove_whole(path: Path) -> int:
+    size = tree_bytes(path)
+    remove_tree(path)
+    return size
+
+
+def _stored(store: DirectoryStore, keep: Collection[str]) -> list[tuple[Path, Callable[[], int]]]:
+    root = store.root() / "sha256"
+    left = [path for shard in sorted(root.glob("??")) for path in leftovers(shard)]
+    return [
+        *((path, partial(_remove_whole, path)) for path in left),
+        *(
+            (root / entry.sha256[:2] / entry.sha256, partial(store.remove, entry.sha256))
+            for entry in store.entries()
+            if entry.sha256 not in keep
+        ),
+    ]
+
+
+def tree_bytes(path: Path) -> int:
+    """Bytes that a file or a tree takes on the disk. Links are not followed; what vanishes meanwhile is 0."""
+    seen: set[tuple[int, int]] = set()
+    total = 0
+    for state in _states(path):
+        if (state.st_dev, state.st_ino) not in seen:
+            seen.add((state.st_dev, state.st_ino))
+            total += state.st_blocks * _BLOCK
+    return total
+
+
+def _states(top: Path) -> Iterator[os.stat_result]:
+    todo = [os.fspath(top)]
+    while todo:
+        with contextlib.suppress(OSError):  # removed meanwhile, or not ours to look at
+            state = os.lstat(path := todo.pop())
+            yield state
+            if stat.S_ISDIR(state.st_mode):
+                with os.scandir(path) as scan:
+                    todo += [item.path for item in scan]

@@ -1,0 +1,225 @@
+"""What a stage made, so that the next run can tell whether it is still there and still the same.
+
+A manifest looks only at metadata, unless asked for content: 20,000 files take a fraction of a second. What
+came later and is not in the manifest does not count: later stages write beside what earlier ones made.
+`tree_digest` is the other question: what is in a tree, whoever made it and whenever.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from dataclasses import astuple, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from torchbuild.edges.atomic import sha256_of, translated
+from torchbuild.errors import StageError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+__all__ = ["Entry", "Manifest", "dump", "intact", "load", "take", "tree_digest"]
+
+_Kind = Literal["directory", "file", "link", "special"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One file, directory or link, as it was when the stage ended."""
+
+    path: str
+    """Relative to the manifest's root."""
+    kind: str
+    """``directory``, ``file``, ``link`` or ``special``."""
+    size: int
+    """Bytes; 0 for what is not a file."""
+    mtime_ns: int
+    """When the content changed last; 0 for a directory, in which later stages may write."""
+    inode: int
+    """The file's number on its file system."""
+    mode: int
+    """Permission bits."""
+    sha256: str = ""
+    """Of the content, where it was asked for; empty otherwise."""
+    target: str = ""
+    """Where a link points."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """All that a stage made."""
+
+    entries: tuple[Entry, ...] = ()
+    """In the order of the paths."""
+
+
+def take(
+    root: Path,
+    paths: Iterable[str],
+    *,
+    hashed: bool | Collection[str] = False,
+    without: Collection[str] = (),
+) -> Manifest:
+    """What stands now at `paths` below `root`, directories with all that is in them.
+
+    Args:
+        root: the directory that the paths are relative to.
+        paths: what a stage says it made.
+        hashed: which of the paths to read as well, or True for all; only these can be compared by content.
+        without: names left out wherever they stand, such as ``.git``.
+
+    Raises:
+        StageError: ``made-path-missing``.
+        HostError: ``file-missing`` (it vanished meanwhile), ``not-writable`` (no right to read it),
+            ``file-operation-failed``.
+    """
+    entries: dict[str, Entry] = {}
+    for path in sorted(set(paths)):
+        if not os.path.lexists(root / path):
+            raise StageError(
+                "made-path-missing",
+                f"{root / path}: not there, though the stage says that it made it",
+                why="wanted: every path that the stage's plan names under makes",
+                fix="Read the stage's log for what removed it, then run the stage again.",
+            )
+        content = hashed if isinstance(hashed, bool) else path in hashed
+        with translated(root / path):
+            for found in _walk(root / path, without):
+                relative = found.relative_to(root).as_posix()
+                if relative not in entries or content:
+                    entries[relative] = _entry(found, relative, content=content)
+    return Manifest(tuple(entries[path] for path in sorted(entries)))
+
+
+def intact(root: Path, manifest: Manifest, *, paranoid: bool = False) -> tuple[str, ...]:
+    """The paths that are not what they were; none if all is as the stage left it.
+
+    A file whose metadata differ is read again and is the same where the manifest holds the digest of its
+    content; where it holds none, other metadata mean another file. Paths that came later do not count.
+
+    Args:
+        root: the directory that the manifest's paths are relative to.
+        manifest: what `take` returned then.
+        paranoid: read every file whose digest is known, also where the metadata are the same.
+
+    Raises:
+        HostError: ``not-writable`` (no right to read it), ``file-operation-failed``.
+    """
+    return tuple(entry.path for entry in manifest.entries if not _is_same(root, entry, paranoid=paranoid))
+
+
+def _is_same(root: Path, then: Entry, *, paranoid: bool) -> bool:
+    place = root / then.path
+    with translated(place):
+        try:
+            now = _entry(place, then.path, content=False)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+    if (now.kind, now.mode, now.target) != (then.kind, then.mode, then.target):
+        return False
+    if now.kind != "file":
+        return True
+    if (now.size, now.mtime_ns, now.inode) == (then.size, then.mtime_ns, then.inode) and not (
+        paranoid and then.sha256
+    ):
+        return True
+    return bool(then.sha256) and now.size == then.size and sha256_of(place) == then.sha256
+
+
+def dump(manifest: Manifest) -> list[list[Any]]:
+    """The manifest as JSON can hold it: one row an entry, in the order of `Entry`'s fields."""
+    return [list(astuple(entry)) for entry in manifest.entries]
+
+
+def load(rows: list[list[Any]]) -> Manifest:
+    """What `dump` wrote.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    wanted = [str, str, int, int, int, int, str, str]
+    for row in rows:
+        if [type(value) for value in row] != wanted:
+            raise ValueError("a row that is no entry of a manifest")
+    return Manifest(tuple(Entry(*row) for row in rows))
+
+
+def tree_digest(path: Path, *, without: Collection[str] = ()) -> str:
+    """What a file or a tree is, as one SHA-256: paths, types, exec bits, content and link targets.
+
+    Time stamps, owners, other permissions and the place of the tree do not enter: two trees with one
+    digest build the same.
+
+    Args:
+        path: the file or the directory.
+        without: names left out wherever they stand, such as ``.git``.
+
+    Raises:
+        StageError: ``special-file-in-tree``.
+        HostError: ``file-missing``, ``not-writable`` (no right to read it), ``file-operation-failed``.
+    """
+    whole = hashlib.sha256()
+    for found in _walk(path, without):
+        relative = "" if found == path else found.relative_to(path).as_posix()
+        for part in (os.fsencode(relative), *_identity(found)):
+            whole.update(b"%d:" % len(part) + part)
+    return whole.hexdigest()
+
+
+def _identity(path: Path) -> tuple[bytes, bytes, bytes]:
+    """Type, exec bit, and content or target."""
+    with translated(path):
+        state = path.lstat()
+        kind = _kind(state.st_mode)
+        target = os.fsencode(path.readlink()) if kind == "link" else b""
+    if kind == "special":
+        raise StageError(
+            "special-file-in-tree",
+            f"{path}: neither a file, a directory nor a link",
+            why="wanted: a tree whose content can be read",
+            fix="Remove it from the tree, or find out which command of the recipe makes it.",
+        )
+    if kind == "file":
+        return b"file", b"x" if state.st_mode & stat.S_IXUSR else b"", sha256_of(path).encode()
+    return kind.encode(), b"", target
+
+
+def _walk(top: Path, without: Collection[str]) -> Iterator[Path]:
+    """`top` and all below it, each directory before what is in it, names in the order of their bytes."""
+    todo = [top]
+    while todo:
+        path = todo.pop()
+        yield path
+        if path.is_symlink() or not path.is_dir():
+            continue
+        with translated(path), os.scandir(path) as scan:
+            names = sorted(
+                (os.fsencode(item.name) for item in scan if item.name not in without), reverse=True
+            )
+        todo += [path / os.fsdecode(name) for name in names]
+
+
+def _entry(path: Path, relative: str, *, content: bool) -> Entry:
+    state = path.lstat()
+    kind = _kind(state.st_mode)
+    is_file = kind == "file"
+    return Entry(
+        path=relative,
+        kind=kind,
+        size=state.st_size if is_file else 0,
+        mtime_ns=state.st_mtime_ns if is_file else 0,
+        inode=state.st_ino,
+        mode=stat.S_IMODE(state.st_mode),
+        sha256=sha256_of(path) if is_file and content else "",
+        target=os.fsdecode(path.readlink()) if kind == "link" else "",
+    )
+
+
+def _kind(mode: int) -> _Kind:
+    if stat.S_ISREG(mode):
+        return "file"
+    if stat.S_ISDIR(mode):
+        return "directory"
+    return "link" if stat.S_ISLNK(mode) else "special"

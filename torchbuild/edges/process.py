@@ -1,0 +1,338 @@
+"""The one place that starts processes: argv lists, complete environments, and nothing left alive."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import re
+import select
+import signal
+import subprocess
+import time
+from collections import deque
+from typing import TYPE_CHECKING
+
+from torchbuild.context import Completed
+from torchbuild.edges.atomic import translated
+from torchbuild.errors import HostError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from io import FileIO
+    from pathlib import Path
+
+__all__ = ["TAIL_LINES", "LineSplitter", "attach", "capture", "run_process"]
+
+TAIL_LINES = 200
+"""Lines kept in `Completed.tail`."""
+
+_CHUNK = 1 << 16
+_LONGEST_LINE = 1 << 16
+_LINE_END = re.compile(rb"\r\n|\n|\r")
+_GRACE_S = 5.0
+"""What a process group gets between SIGTERM and SIGKILL, to remove its half-written files."""
+
+
+class LineSplitter:
+    """Bytes in, lines out. What a line may hold is bounded, so that memory is too."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._return: str | None = None
+        """What a carriage return at the very end ended: None where there was none."""
+
+    def feed(self, chunk: bytes) -> list[str]:
+        """The lines that `chunk` completes, without their ends; a carriage return is an end.
+
+        An empty line that a carriage return ends is a progress display's and is dropped.
+        """
+        lines: list[str] = []
+        if self._return is not None and chunk.startswith(b"\n"):
+            # One line end, cut in two by the pipe; an empty line is only now known to be one.
+            lines = [""] if self._return == "" else []
+            chunk = chunk[1:]
+        data = self._rest + chunk
+        start = 0
+        line = b""
+        for match in _LINE_END.finditer(data):
+            line = data[start : match.start()]
+            if line or match.group() != b"\r":
+                lines += _pieces(line)
+            start = match.end()
+        self._return = line.decode(errors="replace") if data.endswith(b"\r") else None
+        rest = data[start:]
+        whole = len(rest) - len(rest) % _LONGEST_LINE
+        self._rest = rest[whole:]
+        return lines + (_pieces(rest[:whole]) if whole else [])
+
+    def end(self) -> list[str]:
+        """The last line, where it had no end."""
+        rest, self._rest = self._rest, b""
+        return _pieces(rest) if rest else []
+
+
+def _pieces(line: bytes) -> list[str]:
+    cuts = range(0, max(len(line), 1), _LONGEST_LINE)
+    return [line[cut : cut + _LONGEST_LINE].decode(errors="replace") for cut in cuts]
+
+
+def run_process(
+    argv: Sequence[str],
+    *,
+    cwd: Path | str | None = None,
+    environ: Mapping[str, str],
+    log: Path,
+    on_line: Callable[[str], None] | None = None,
+    append: bool = False,
+    pass_fds: tuple[int, ...] = (),
+) -> Completed:
+    """Run a program to its end, whatever its exit code, and keep everything it prints.
+
+    stdout and stderr share one pipe, so the log holds them in the order they were written, byte for
+    byte. What is still in the program's process group when it ends is killed; so is all of the group
+    where this function is left by an exception, Ctrl-C included.
+
+    Args:
+        argv: program and arguments; no shell sees them.
+        cwd: where it starts; None for the caller's directory.
+        environ: every variable it sees.
+        log: gets the bytes; its directory is made.
+        on_line: gets each line, decoded with replacement; a carriage return ends a line too.
+        append: keep what the log held before.
+        pass_fds: further descriptors that the program inherits.
+
+    Raises:
+        HostError: ``program-missing``, ``program-not-started``, ``directory-missing``, and for the log
+            ``disk-full``, ``not-writable``, ``file-operation-failed``.
+    """
+    started = time.monotonic()
+    tail: deque[str] = deque(maxlen=TAIL_LINES)
+
+    def take(lines: list[str]) -> None:
+        tail.extend(lines)
+        if on_line is not None:
+            for line in lines:
+                on_line(line)
+
+    with (
+        _log_file(log, append=append) as file,
+        _group(argv, cwd=cwd, environ=environ, pass_fds=pass_fds, output=subprocess.STDOUT) as process,
+    ):
+        splitter = LineSplitter()
+        for chunk in _chunks(process):
+            with translated(log):
+                file.write(chunk)
+            take(splitter.feed(chunk))
+        take(splitter.end())
+    seconds = time.monotonic() - started
+    return Completed(exit_code=_exit_code(process), seconds=seconds, tail=tuple(tail), log=log)
+
+
+def capture(
+    argv: Sequence[str],
+    *,
+    environ: Mapping[str, str] | None = None,
+    cwd: Path | str | None = None,
+    timeout_s: float = 60.0,
+    pass_fds: tuple[int, ...] = (),
+) -> str:
+    """What a short query prints on stdout, decoded with replacement.
+
+    Args:
+        argv: program and arguments.
+        environ: every variable it sees; None for the caller's own, where the query is about the machine.
+        cwd: where it starts; None for the caller's directory.
+        timeout_s: seconds after which it is killed.
+        pass_fds: further descriptors that the program inherits.
+
+    Raises:
+        HostError: ``query-failed`` where it ends with another code than 0 or runs too long (its stderr is
+            the evidence), ``program-missing``, ``program-not-started``, ``directory-missing``.
+    """
+    variables = dict(os.environ) if environ is None else environ
+    with _group(argv, cwd=cwd, environ=variables, output=subprocess.PIPE, pass_fds=pass_fds) as process:
+        try:
+            out, err = process.communicate(timeout=timeout_s)
+        except subprocess.TimeoutExpired as error:
+            raise _query_failed(argv, f"no answer after {timeout_s:g} s", b"") from error
+    if process.returncode != 0:
+        raise _query_failed(argv, f"exit code {_exit_code(process)}", err)
+    return out.decode(errors="replace")
+
+
+def attach(
+    argv: Sequence[str],
+    *,
+    cwd: Path | str | None = None,
+    environ: Mapping[str, str],
+    pass_fds: tuple[int, ...] = (),
+) -> int:
+    """Hand this process's own stdin, stdout and stderr to a program; its exit code.
+
+    Ctrl-C belongs to the program while it runs: call this from the main thread.
+
+    Raises:
+        HostError: ``program-missing``, ``program-not-started``, ``directory-missing``.
+    """
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with _translated_start(argv, cwd):
+            process = subprocess.Popen(argv, cwd=cwd, env=dict(environ), pass_fds=pass_fds)
+        with process:
+            process.wait()
+        return _exit_code(process)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _query_failed(argv: Sequence[str], seen: str, err: bytes) -> HostError:
+    return HostError(
+        "query-failed",
+        f"{argv[0]}: a short query failed",
+        why=(f"ran: {' '.join(argv)[:400]}", f"seen: {seen}", "wanted: an answer and exit code 0"),
+        fix=f"Run `{' '.join(argv)[:400]}` by hand and mend what it reports.",
+        evidence=tuple(err.decode(errors="replace").splitlines()[-TAIL_LINES:]),
+    )
+
+
+@contextlib.contextmanager
+def _log_file(log: Path, *, append: bool) -> Iterator[FileIO]:
+    with translated(log):
+        log.parent.mkdir(parents=True, exist_ok=True)
+        file = log.open("ab" if append else "wb", buffering=0)
+    with file:
+        yield file
+
+
+@contextlib.contextmanager
+def _group(
+    argv: Sequence[str],
+    *,
+    cwd: Path | str | None,
+    environ: Mapping[str, str],
+    output: int,
+    pass_fds: tuple[int, ...] = (),
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Start a program in a session of its own; nothing of its process group outlives the body."""
+    with _translated_start(argv, cwd):
+        process = subprocess.Popen(
+            argv,
+            cwd=cwd,
+            env=dict(environ),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=output,
+            start_new_session=True,
+            pass_fds=pass_fds,
+        )
+    with contextlib.ExitStack() as cleanup:
+        for stream in (process.stdout, process.stderr):
+            if stream is not None:
+                cleanup.enter_context(stream)
+        try:
+            yield process
+        except BaseException:
+            _signal_group(process, signal.SIGTERM)
+            _await_end(process, _GRACE_S)
+            raise
+        finally:
+            # The leader is not reaped before this: its number still names this group and no other.
+            _signal_group(process, signal.SIGKILL)
+            process.wait()
+
+
+@contextlib.contextmanager
+def _translated_start(argv: Sequence[str], cwd: Path | str | None) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        if cwd is not None and str(getattr(error, "filename", None)) == str(cwd):
+            raise HostError(
+                "directory-missing",
+                f"{cwd}: {argv[0]} cannot start there",
+                why=(f"seen: {error}", "wanted: a directory that this user may enter"),
+                fix=f"Make the directory {cwd}, or run the stage again that makes it.",
+            ) from error
+        if isinstance(error, FileNotFoundError):
+            raise HostError(
+                "program-missing",
+                f"{argv[0]}: no such program",
+                why=(f"seen: {error}", "wanted: a program that can be started"),
+                fix=f"Install {argv[0]}, or put it on PATH.",
+            ) from error
+        raise HostError(
+            "program-not-started",
+            f"{argv[0]}: the operating system would not start it",
+            why=(f"seen: {error}", "wanted: a program that this user may start"),
+            fix=f"Check the permissions and the format of {argv[0]}.",
+        ) from error
+
+
+def _chunks(process: subprocess.Popen[bytes]) -> Iterator[bytes]:
+    """What the process prints until it ends, also where a child of it keeps the pipe open."""
+    if process.stdout is None:
+        return
+    pipe = process.stdout.fileno()
+    with _descriptor(os.pidfd_open(process.pid)) as ended:
+        while pipe in _ready(pipe, ended):
+            chunk = os.read(pipe, _CHUNK)
+            if not chunk:
+                break
+            yield chunk
+            if _ready(ended, timeout_s=0):
+                break
+        _ready(ended)
+    _signal_group(process, signal.SIGKILL)
+    yield from _left_over(pipe)
+
+
+def _left_over(pipe: int) -> Iterator[bytes]:
+    """What lies in the pipe now: never more than it can hold, so that no stray writer detains us."""
+    left = fcntl.fcntl(pipe, fcntl.F_GETPIPE_SZ)
+    os.set_blocking(pipe, False)
+    while left > 0:
+        try:
+            chunk = os.read(pipe, left)
+        except BlockingIOError:
+            return
+        if not chunk:
+            return
+        left -= len(chunk)
+        yield chunk
+
+
+def _ready(*descriptors: int, timeout_s: float | None = None) -> set[int]:
+    """Those that can be read now, or have ended; waits until there is one, or so many seconds."""
+    poll = select.poll()
+    for descriptor in descriptors:
+        poll.register(descriptor, select.POLLIN)
+    return {number for number, _ in poll.poll(None if timeout_s is None else timeout_s * 1000)}
+
+
+@contextlib.contextmanager
+def _descriptor(number: int) -> Iterator[int]:
+    try:
+        yield number
+    finally:
+        os.close(number)
+
+
+def _await_end(process: subprocess.Popen[bytes], timeout_s: float) -> None:
+    """Wait until the process has ended, without taking its number away; at most so many seconds."""
+    if process.returncode is None:
+        with _descriptor(os.pidfd_open(process.pid)) as ended:
+            _ready(ended, timeout_s=timeout_s)
+
+
+def _signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    """Signal all of the group, as long as the leader's number is still its own."""
+    if process.returncode is not None:
+        return
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, number)
+
+
+def _exit_code(process: subprocess.Popen[bytes]) -> int:
+    code = process.wait()
+    return 128 - code if code < 0 else code

@@ -1,0 +1,177 @@
+"""Files by digest, shared by all builds of a user. What has its final name is whole.
+
+Layout: ``ROOT/sha256/ab/<64 digits>``, mode 0444. The access time of a file is its last use.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import stat
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from torchbuild.edges.atomic import sha256_of, temp_beside, translated
+from torchbuild.errors import FetchError, UsageError
+from torchbuild.model.artifact import is_sha256
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["DirectoryStore", "StoreEntry"]
+
+_CHUNK = 1 << 20
+_MODE = 0o444
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoreEntry:
+    """One file of the store, as `torchbuild store` lists it."""
+
+    sha256: str
+    """Its digest, which is its name."""
+    size: int
+    """Bytes."""
+    last_used: float
+    """When a build last asked for it, seconds since 1970."""
+
+
+class DirectoryStore:
+    """A store in one directory; any number of processes may use it at once."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def root(self) -> Path:
+        """The directory that is mounted read-only into a build."""
+        return self._root
+
+    def get(self, sha256: str) -> Path | None:
+        """The file, or None. That it was used now is noted where the file system lets us.
+
+        Raises:
+            UsageError: ``digest-malformed``.
+        """
+        place = self._place(sha256)
+        try:
+            state = place.lstat()
+        except OSError:
+            return None
+        if not stat.S_ISREG(state.st_mode):
+            return None
+        with contextlib.suppress(OSError):  # a store that may only be read still serves
+            os.utime(place, ns=(time.time_ns(), state.st_mtime_ns))
+        return place
+
+    def add(self, source: Path, sha256: str) -> Path:
+        """Take a copy in. On any failure the store is what it was before.
+
+        Raises:
+            FetchError: ``digest-mismatch``.
+            HostError: ``disk-full``, ``not-writable``, ``file-missing``, ``file-operation-failed``.
+            UsageError: ``digest-malformed``.
+        """
+        place = self._place(sha256)
+        if self.get(sha256) is not None:
+            _refuse_other(source, sha256_of(source), sha256)
+            return place
+        with translated(source), source.open("rb") as file, translated(place):
+            place.parent.mkdir(parents=True, exist_ok=True)
+            temp = temp_beside(place)
+            try:
+                _refuse_other(source, _copy(file, source, temp), sha256)
+                temp.replace(place)
+            except BaseException:
+                temp.unlink(missing_ok=True)
+                raise
+        return place
+
+    def verify(self, sha256: str) -> bool:
+        """Whether the file is there and its bytes still have the digest: all of it is read.
+
+        Raises:
+            HostError: ``not-writable`` (no right to read it), ``file-operation-failed``.
+            UsageError: ``digest-malformed``.
+        """
+        place = self.get(sha256)
+        return place is not None and sha256_of(place) == sha256
+
+    def entries(self) -> tuple[StoreEntry, ...]:
+        """All that is in the store, by digest. What is not named by a digest is not in the store.
+
+        Raises:
+            HostError: ``not-writable`` (no right to read it), ``file-operation-failed``.
+        """
+        if not self._root.is_dir():
+            return ()
+        with translated(self._root):
+            return tuple(sorted(self._scan(), key=lambda entry: entry.sha256))
+
+    def _scan(self) -> Iterator[StoreEntry]:
+        for path in self._root.glob("sha256/??/*"):
+            if not is_sha256(path.name) or path.parent.name != path.name[:2]:
+                continue
+            with contextlib.suppress(FileNotFoundError):  # another process may remove meanwhile
+                state = path.lstat()
+                if stat.S_ISREG(state.st_mode):
+                    yield StoreEntry(sha256=path.name, size=state.st_size, last_used=state.st_atime)
+
+    def remove(self, sha256: str) -> int:
+        """Remove the file.
+
+        Returns:
+            The bytes it had; 0 where it was not there.
+
+        Raises:
+            HostError: ``not-writable``, ``file-operation-failed``.
+            UsageError: ``digest-malformed``.
+        """
+        place = self._place(sha256)
+        with translated(place):
+            try:
+                size = place.lstat().st_size
+                place.unlink()
+            except FileNotFoundError:
+                return 0
+        return size
+
+    def _place(self, sha256: str) -> Path:
+        if not is_sha256(sha256):
+            raise UsageError(
+                "digest-malformed",
+                f"{sha256!a} is not the name of a file of the store",
+                why="wanted 64 lower-case hexadecimal digits",
+                fix="Copy the digest from recipe.lock or from the list that torchbuild store prints.",
+            )
+        return self._root / "sha256" / sha256[:2] / sha256
+
+
+def _copy(file: BinaryIO, source: Path, temp: Path) -> str:
+    """Copy into `temp`, to the disk; the digest of what was copied."""
+    digest = hashlib.sha256()
+    with temp.open("xb") as copy:
+        while chunk := _read(file, source):
+            digest.update(chunk)
+            copy.write(chunk)
+        copy.flush()
+        os.fchmod(copy.fileno(), _MODE)
+        os.fsync(copy.fileno())
+    return digest.hexdigest()
+
+
+def _read(file: BinaryIO, source: Path) -> bytes:
+    with translated(source):
+        return file.read(_CHUNK)
+
+
+def _refuse_other(source: Path, seen: str, wanted: str) -> None:
+    if seen != wanted:
+        raise FetchError(
+            "digest-mismatch",
+            f"{source}: these are not the bytes that were locked",
+            why=(f"seen sha256 {seen}", f"wanted sha256 {wanted}"),
+            fix="Find out who changed the file; if the change is meant, run torchbuild lock again.",
+        )

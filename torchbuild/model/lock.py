@@ -1,0 +1,235 @@
+"""The lock: every input of one build, exactly. Byte-stable: the same answers give the same file."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from torchbuild.model.artifact import Artifact, ImageRef, Sha256
+from torchbuild.model.frozen import Frozen
+
+__all__ = [
+    "LOCK_SCHEMA",
+    "Expectation",
+    "Lock",
+    "LockedOverlay",
+    "LockedPatch",
+    "LockedPrepare",
+    "LockedPython",
+    "LockedSource",
+    "LockedSubmodule",
+    "LockedVerify",
+    "LockedWheel",
+]
+
+LOCK_SCHEMA = 1
+
+
+class LockedSubmodule(Frozen):
+    """One submodule at one commit."""
+
+    path: str
+    """Path from the top of the tree, nested ones included."""
+    url: str
+    """Absolute address, without credentials."""
+    commit: str
+    """40 hexadecimal digits."""
+
+
+class LockedPatch(Frozen):
+    """One patch, in its place in the order."""
+
+    name: str
+    """File name, for messages."""
+    sha256: Sha256
+    """Digest of the patch itself."""
+    origin: str
+    """``recipe:PATH``, or ``series:LOCATOR:PATH`` for one out of an archive."""
+
+
+class LockedOverlay(Frozen):
+    """Files laid over the patched tree."""
+
+    artifact: Artifact | None = None
+    """An archive."""
+    path: str | None = None
+    """Or a directory of the builder image."""
+    to: str
+    """Where, relative to the tree."""
+    only: str | None = None
+    """Prefix of the members taken."""
+    strip: int = 0
+    """Leading components removed."""
+
+
+class LockedPrepare(Frozen):
+    """One command before configure."""
+
+    argv: tuple[str, ...]
+    """Program and arguments."""
+    cwd: str
+    """Relative to the tree."""
+
+
+class LockedSource(Frozen):
+    """The tree, exactly."""
+
+    kind: Literal["git", "archive", "path"]
+    """Which of the following fields hold it."""
+    url: str = ""
+    """Of the repository, without credentials."""
+    ref: str = ""
+    """What the recipe asked for; the commit is what counts."""
+    commit: str = ""
+    """40 hexadecimal digits."""
+    submodules: tuple[LockedSubmodule, ...] = ()
+    """All of them, sorted by path."""
+    artifact: Artifact | None = None
+    """The archive."""
+    strip: int = 0
+    """Leading components removed from its members."""
+    path: str = ""
+    """The directory, relative to the recipe."""
+    tree: Sha256 | None = None
+    """Digest of the directory's contents."""
+    series: Artifact | None = None
+    """The archive that holds a quilt series."""
+    patches: tuple[LockedPatch, ...] = ()
+    """In the order they are applied."""
+    overlays: tuple[LockedOverlay, ...] = ()
+    """In order."""
+    prepare: tuple[LockedPrepare, ...] = ()
+    """In order."""
+
+
+class LockedPython(Frozen):
+    """The interpreter, as it was found."""
+
+    executable: str
+    """Absolute path inside the builder, symbolic links resolved."""
+    version: str
+    """Full version, such as ``3.13.5``."""
+    soabi: str
+    """Such as ``cpython-313-x86_64-linux-gnu``."""
+    tag: str
+    """Wheel tag, such as ``cp313``."""
+
+
+class Expectation(Frozen):
+    """What one CMake cache entry must be after configure."""
+
+    reference: str
+    """The check that this belongs to, such as ``gate-flag``."""
+    key: str
+    """The entry's name; a regular expression of names for ``every`` and ``every-contains``."""
+    kind: Literal["switch", "text", "path", "every", "every-contains", "contains", "within"]
+    """How it is compared.
+
+    ``switch``: by truth; an INTERNAL, STATIC or absent entry is OFF. ``text``: equal. ``path``: equal after
+    normalisation. ``every``: each entry that matches is this path, and there is one. ``every-contains``: each
+    entry that matches holds the text. ``contains``: the entry exists and holds the text. ``within``: each
+    entry that matches lies below the path.
+    """
+    value: str
+    """``ON`` or ``OFF`` for switches, else the value."""
+    why: str
+    """Who wants it: ``build.flags.USE_CUDA``, ``build.preset``, ``python``."""
+
+
+class LockedWheel(Frozen):
+    """What must come out."""
+
+    package: str
+    """Import and distribution name."""
+    version: str
+    """Whole version, local label included."""
+    public_version: str
+    """Without the local label."""
+    build_number: int
+    """PYTORCH_BUILD_NUMBER."""
+    requires: tuple[str, ...] | None
+    """Requires-Dist, sorted; None where nothing is known, which is reported as not run."""
+    system_libraries: tuple[str, ...]
+    """Sonames that may come from the target's system."""
+    runtime: str
+    """As in the recipe."""
+
+
+class LockedVerify(Frozen):
+    """What must be shown."""
+
+    level: str
+    """static, cpu or gpu."""
+    require: tuple[str, ...]
+    """Run-time checks that must pass."""
+    settings: dict[str, str]
+    """Build settings that ``config.show()`` must print."""
+
+
+class Lock(Frozen):
+    """Everything that decides the wheel's bytes."""
+
+    schema_version: Literal[1] = Field(default=1, alias="schema")
+    """Version of this format."""
+    name: str
+    """The recipe's name."""
+    recipe: Sha256
+    """Digest of the merged recipe without its ``[machine]`` table."""
+    machine: str
+    """Processor family of the target."""
+    glibc: str
+    """Newest C library that the wheel may need."""
+    epoch: int
+    """SOURCE_DATE_EPOCH."""
+    era: Literal["setup-py", "scikit-build-core"]
+    """The tree's front end, read at the locked commit."""
+    source: LockedSource
+    """The tree."""
+    image: ImageRef | None = None
+    """The builder; None: the locking machine itself."""
+    python: LockedPython
+    """The interpreter."""
+    cc: str
+    """Host C compiler, absolute inside the builder."""
+    cxx: str
+    """Host C++ compiler."""
+    compiler: str
+    """What the C++ compiler says it is, first line of ``--version``."""
+    compiler_cache: str
+    """``none``, or the program."""
+    environ: dict[str, str]
+    """The build's own variables, sorted."""
+    defines: dict[str, str]
+    """Further definitions for CMake that the environment cannot carry."""
+    expect: tuple[Expectation, ...]
+    """What the gate compares, sorted by key."""
+    build_requires: tuple[Artifact, ...]
+    """The build environment, file by file."""
+    run_requires: tuple[Artifact, ...]
+    """The wheel's own run-time requirements, file by file."""
+    verify_requires: tuple[Artifact, ...]
+    """Further packages of the verify environment."""
+    wheel: LockedWheel
+    """What must come out."""
+    verify: LockedVerify
+    """What must be shown."""
+    unpinned: tuple[str, ...] = ()
+    """Inputs that nobody could pin, said aloud."""
+
+    def artifacts(self) -> tuple[Artifact, ...]:
+        """Every file that must lie in the store before anything is built, each once."""
+        source = self.source
+        patches = [item for item in source.patches if item.origin.startswith("recipe:")]
+        found = [
+            *(item for item in (source.artifact, source.series) if item is not None),
+            *(
+                Artifact(locator="file:" + patch.origin.partition(":")[2], sha256=patch.sha256)
+                for patch in patches
+            ),
+            *(overlay.artifact for overlay in source.overlays if overlay.artifact is not None),
+            *self.build_requires,
+            *self.run_requires,
+            *self.verify_requires,
+        ]
+        return tuple({item.sha256: item for item in found}.values())

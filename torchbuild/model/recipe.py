@@ -1,0 +1,323 @@
+"""The recipe: what a person asks for. Attribute docstrings are the reference page and the schema.
+
+Every table of the design is accepted here. Those that nothing acts on yet are refused by
+`torchbuild.resolve.support`, never ignored.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints
+
+from torchbuild.model.artifact import Sha256
+from torchbuild.model.frozen import Frozen
+
+__all__ = [
+    "Blas",
+    "Build",
+    "Companion",
+    "Cuda",
+    "Image",
+    "Library",
+    "Machine",
+    "Openmp",
+    "Overlay",
+    "Prepare",
+    "Python",
+    "Recipe",
+    "Series",
+    "Source",
+    "Target",
+    "Toolchain",
+    "Verify",
+    "Wheel",
+]
+
+Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]*$", max_length=100)]
+Release = Annotated[str, StringConstraints(pattern=r"^[0-9]+(\.[0-9]+)*([a-z0-9.+-]*)$")]
+GpuArch = Annotated[str, StringConstraints(pattern=r"^[0-9]+\.[0-9][af]?(\+PTX)?$")]
+Variable = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+FlagValue = bool | int | str
+
+
+class Target(Frozen):
+    """What the wheel will run on. The machine that builds it is another matter."""
+
+    machine: Literal["x86_64", "aarch64"] = "x86_64"
+    """Processor family."""
+    glibc: Release | None = None
+    """Newest C library that the wheel may need, such as ``2.28``. Default: the builder's own."""
+    driver: str | None = None
+    """NVIDIA driver of the target as a specifier, such as ``>=535``."""
+    gpus: tuple[str, ...] = ()
+    """GPU product names, such as ``GTX 1080 Ti``."""
+    cpu: str | None = None
+    """Lowest processor level, such as ``x86-64-v2``."""
+
+
+class Overlay(Frozen):
+    """Further files, laid into the source tree after the patches."""
+
+    archive: str | None = None
+    """Locator or path of an archive."""
+    sha256: Sha256 | None = None
+    """Its digest. Required for archives; read from the publisher for ``debian:`` locators."""
+    path: str | None = None
+    """Or: a directory of the builder image (absolute), copied as it is."""
+    to: str
+    """Where it is laid, relative to the tree."""
+    only: str | None = None
+    """Lay only this directory of the archive: its contents become the directory `to`."""
+    strip: int = Field(default=0, ge=0, le=10)
+    """Leading components removed from member names."""
+
+
+class Prepare(Frozen):
+    """One command run in the builder, without a network, before configure. Part of the key."""
+
+    argv: tuple[str, ...] = Field(min_length=1)
+    """Program and arguments. No shell."""
+    cwd: str = "."
+    """Directory, relative to the tree."""
+
+
+class Series(Frozen):
+    """A quilt series: a directory with patches and a file ``series`` that orders them."""
+
+    archive: str | None = None
+    """Locator or path of the archive that holds the series."""
+    sha256: Sha256 | None = None
+    """Its digest."""
+    path: str = "debian/patches"
+    """The directory in the archive, or beside the recipe where no archive is named."""
+    exclude: tuple[str, ...] = ()
+    """Names of patches that are left out. A name that is not in the series is an error."""
+
+
+class Source(Frozen):
+    """Where the source comes from: exactly one of `git`, `archive` and `path`."""
+
+    git: str | None = None
+    """Repository: https, ssh, file or a local path."""
+    ref: str | None = None
+    """Tag, branch or commit. With `git` only, and then required."""
+    submodules: Literal["recursive", "system"] = "recursive"
+    """``system``: submodules are not wanted, the builder's own libraries are used."""
+    archive: str | None = None
+    """Locator or path of an archive of the tree."""
+    sha256: Sha256 | None = None
+    """Digest of `archive`. Read from the publisher for ``debian:`` locators."""
+    strip: int = Field(default=1, ge=0, le=10)
+    """Leading components removed from the archive's member names."""
+    path: str | None = None
+    """A directory, taken as it is."""
+    epoch: int | None = Field(default=None, ge=315532800)
+    """SOURCE_DATE_EPOCH, in seconds. Default: the commit's time; for archives it must be given."""
+    series: Series | None = None
+    """Patches of a quilt series, applied first."""
+    patches: tuple[str, ...] = ()
+    """Patch files beside the recipe, applied in this order after the series."""
+    overlay: tuple[Overlay, ...] = ()
+    """Files laid over the patched tree."""
+    prepare: tuple[Prepare, ...] = ()
+    """Commands run last."""
+
+
+class Python(Frozen):
+    """The interpreter that the wheel is for, which is the one that builds it."""
+
+    version: Release | None = None
+    """Such as ``3.13``. Default: the one that runs torchbuild, for builds on this machine."""
+    source: Literal["uv", "system", "path"] = Field(default="system", alias="from")
+    """Who provides it."""
+    path: str | None = None
+    """The interpreter, absolute, with ``from = "path"``."""
+
+
+class Toolchain(Frozen):
+    """Compilers and build programs."""
+
+    cc: str = "gcc"
+    """Host C compiler: a name found in /usr/bin, or an absolute path."""
+    cxx: str = "g++"
+    """Host C++ compiler."""
+    linker: Literal["default", "mold", "lld", "gold"] = "default"
+    """Linker the host compiler is told to use."""
+    cmake: str = ">=3.18,<4"
+    """Bounds for the CMake of the build environment."""
+    ninja: str = ">=1.13"
+    """Bounds for its ninja."""
+    compiler_cache: Literal["none", "ccache"] = "none"
+    """A compiler cache in front of the host compilers. Its directory is the machine's."""
+
+
+class Cuda(Frozen):
+    """The CUDA toolkit. Absent table: a CPU build."""
+
+    version: Release
+    """Release, such as ``12.4.1``."""
+    source: Literal["runfile", "redist", "wheels", "apt", "system"] = Field(default="redist", alias="from")
+    """Who provides it."""
+    archs: tuple[GpuArch, ...] = ()
+    """Architectures, such as ``9.0`` or ``8.6+PTX``. Default: from ``target.gpus``."""
+
+
+class Library(Frozen):
+    """A library beside the toolkit: cuDNN, NCCL."""
+
+    version: Release | None = None
+    """Release."""
+    source: Literal["tarball", "wheels", "source", "system", "bundled"] = Field(
+        default="wheels", alias="from"
+    )
+    """Who provides it."""
+
+
+class Blas(Frozen):
+    """Dense linear algebra."""
+
+    provider: Literal["mkl", "openblas", "blis", "generic"] = "openblas"
+    """Which one. ``generic`` is slow and only taken when asked for."""
+    source: Literal["wheels", "system", "path"] = Field(default="system", alias="from")
+    """Who provides it."""
+    path: str | None = None
+    """Its prefix, with ``from = "path"``."""
+
+
+class Openmp(Frozen):
+    """The OpenMP runtime."""
+
+    provider: Literal["gomp", "iomp", "none"] = "gomp"
+    """Which one."""
+
+
+class Build(Frozen):
+    """How the tree is configured."""
+
+    preset: Literal["official", "minimal", "none"] = "none"
+    """Flags to begin with: upstream's wheels, the least that is useful, or the tree's own defaults."""
+    type: Literal["Release", "RelWithDebInfo", "Debug", "MinSizeRel"] = "Release"
+    """CMAKE_BUILD_TYPE."""
+    flags: dict[Variable, FlagValue] = Field(default_factory=dict)
+    """``USE_*`` and ``BUILD_*`` options, each compared with what configure made of it."""
+    cmake: dict[Variable, FlagValue] = Field(default_factory=dict)
+    """Further ``-D`` definitions, compared likewise."""
+    env: dict[Variable, str] = Field(default_factory=dict)
+    """Further environment variables of the build."""
+    requires: tuple[str, ...] = ()
+    """Build requirements beyond those that the tree declares, as PEP 508 strings."""
+
+
+class Image(Frozen):
+    """The builder image. Absent table: the build runs on this machine."""
+
+    name: str
+    """What the engine calls it."""
+    id: Sha256 | None = None
+    """Its id. Default: what the engine has under the name at lock time; the lock pins it."""
+
+
+class Wheel(Frozen):
+    """What the wheel is."""
+
+    package: Name = "torch"
+    """Import name and distribution name."""
+    version: str
+    """Public version, such as ``2.6.0``."""
+    local: Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(\.[a-z0-9]+)*$")] | None = None
+    """Local version label, such as ``cu124``: ``2.6.0+cu124``."""
+    build_number: int = Field(default=1, ge=0)
+    """PYTORCH_BUILD_NUMBER. Above 1 the tree appends ``.postN``."""
+    runtime: Literal["bundle", "depend", "builder"] = "builder"
+    """Shared libraries from outside: copied in, required as wheels, or left to a builder-like system."""
+    requires: tuple[str, ...] | None = None
+    """Run-time requirements that the wheel must declare. Default: from knowledge, by release."""
+    system_libraries: tuple[str, ...] = ()
+    """With ``runtime = "builder"``: sonames that may come from the target's system."""
+    triton: Literal["auto", "none"] = "none"
+    """Requirement on triton: from the tree's pin, or none."""
+    debug: Literal["strip", "split", "keep"] = "keep"
+    """Debug information."""
+
+
+class Verify(Frozen):
+    """What must be shown before the wheel is published."""
+
+    level: Literal["static", "cpu", "gpu"] = "cpu"
+    """How far: read only, run on the CPU, run on GPUs."""
+    require: tuple[str, ...] = ("import-identity", "config")
+    """Run-time checks that must pass. A required check that cannot run fails the build."""
+    packages: tuple[str, ...] = ()
+    """Further packages in the verify environment, such as ``numpy``."""
+    upstream_tests: tuple[str, ...] = ()
+    """Files of the tree's own tests."""
+
+
+class Companion(Frozen):
+    """A package built against this wheel."""
+
+    package: Name
+    """Distribution name."""
+    source: Source
+    """Where it comes from."""
+
+
+class Machine(Frozen):
+    """What depends on this machine and not on the wheel. Never in a key, a lock or a wheel."""
+
+    executor: Literal["auto", "local", "container"] = "auto"
+    """``auto``: a container where the recipe names an image, else this machine."""
+    engine: Literal["auto", "podman", "docker"] = "auto"
+    """Container engine."""
+    jobs: int | None = Field(default=None, ge=1)
+    """Compilers at a time. Default: the cores that this process may use."""
+    memory_gib: float | None = Field(default=None, gt=0)
+    """Memory limit of the build, in GiB."""
+    index_url: str = ""
+    """Python package index. Default: the client's own configuration."""
+    debian_mirror: str = ""
+    """Debian mirror. Default: the machine's own apt configuration."""
+    mirrors: dict[str, str] = Field(default_factory=dict)
+    """URL prefixes and what replaces them."""
+
+
+class Recipe(Frozen):
+    """One wheel."""
+
+    schema_version: Literal[1] = Field(alias="schema")
+    """Version of this format."""
+    name: Name
+    """The recipe's name, which names its runs."""
+    extends: str | None = None
+    """A recipe that this one refines, key by key. Relative to this file."""
+    target: Target = Target()
+    """What the wheel will run on."""
+    source: Source
+    """Where the source comes from."""
+    python: Python = Python()
+    """The interpreter."""
+    toolchain: Toolchain = Toolchain()
+    """Compilers and build programs."""
+    cuda: Cuda | None = None
+    """The CUDA toolkit."""
+    cudnn: Library | None = None
+    """cuDNN."""
+    nccl: Library | None = None
+    """NCCL."""
+    blas: Blas | None = None
+    """BLAS. Absent: the tree's own choice, which is then recorded."""
+    openmp: Openmp | None = None
+    """OpenMP."""
+    build: Build = Build()
+    """How the tree is configured."""
+    image: Image | None = None
+    """The builder image."""
+    wheel: Wheel
+    """What the wheel is."""
+    verify: Verify = Verify()
+    """What must be shown."""
+    companions: tuple[Companion, ...] = ()
+    """Packages built against this wheel."""
+    machine: Machine = Machine()
+    """This machine."""

@@ -1,0 +1,172 @@
+"""Events as a live view for a person at a terminal; as plain lines where there is none.
+
+What runs stands at the bottom and is drawn again several times a second; what is over stays above.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, TextIO
+
+from torchbuild.report.events import (
+    Event,
+    Found,
+    Line,
+    Progress,
+    RunFinished,
+    RunStarted,
+    StageFinished,
+    StageStarted,
+    Warned,
+)
+from torchbuild.report.plain import PlainConsole, amount, finding_text, finished_text, marks_for, warned_text
+from torchbuild.report.text import duration, printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+    from torchbuild.report.broadcast import Renderer
+
+__all__ = ["LiveConsole", "console_for", "is_live"]
+
+_REFRESHES_PER_SECOND = 4
+_BAR = 24
+_NARROW = 60
+_STYLES = {"done": "green", "reused": "cyan", "failed": "bold red", "stopped": "yellow"}
+_SPINNER = ("⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏")
+
+
+def is_live(stream: TextIO, environ: Mapping[str, str]) -> bool:
+    """Whether a person with a terminal that can be redrawn is watching.
+
+    ``NO_COLOR`` and ``CI`` (unless ``false`` or ``0``) say no, and so does ``TERM=dumb``.
+    """
+    if not stream.isatty() or environ.get("TERM", "") in ("", "dumb"):
+        return False
+    return not environ.get("NO_COLOR") and environ.get("CI", "").lower() in ("", "0", "false")
+
+
+def console_for(stream: TextIO, environ: Mapping[str, str], clock: Callable[[], float]) -> Renderer:
+    """The renderer that suits the stream."""
+    if not is_live(stream, environ):
+        return PlainConsole(stream, clock)
+    from rich.console import Console  # noqa: PLC0415  slow to import, needed at a terminal only
+
+    return LiveConsole(Console(file=stream, highlight=False, markup=False, emoji=False), clock)
+
+
+class LiveConsole:
+    """A renderer that redraws.
+
+    Args:
+        console: of rich, for a terminal.
+        clock: seconds that only grow.
+        refresh: whether a thread of its own redraws, so that the time goes on.
+    """
+
+    def __init__(self, console: Console, clock: Callable[[], float], *, refresh: bool = True) -> None:
+        from rich.live import Live  # noqa: PLC0415  slow to import, needed at a terminal only
+
+        self._console = console
+        self._clock = clock
+        self._marks = marks_for(console.encoding)
+        self._fancy = self._marks["done"] == "✓"
+        self._width = 0
+        self._stage: StageStarted | None = None
+        self._since = 0.0
+        self._progress: Progress | None = None
+        self._passed = 0
+        self._live = Live(
+            console=console,
+            get_renderable=self.now,
+            refresh_per_second=_REFRESHES_PER_SECOND,
+            auto_refresh=refresh,
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+
+    def handle(self, event: Event) -> None:
+        """Take the event in, and keep its line above the live part if it has one."""
+        match event:
+            case RunStarted():
+                self._width = max((len(stage) for stage in event.stages), default=0)
+                self._keep(f"{event.run}  ", (printable(event.workspace), "dim"))
+                self._live.start()
+            case StageStarted():
+                self._stage, self._since = event, self._clock()
+                self._progress, self._passed = None, 0
+            case Progress():
+                self._progress = event
+            case Line():
+                self._keep(("  " + printable(event.text), "dim"))
+            case Warned():
+                self._keep((f"{self._marks['warned']} {warned_text(event)}", "yellow"))
+            case Found():
+                self._found(event)
+            case StageFinished():
+                self._stage = None
+                mark = f"{self._marks[event.outcome]} {event.stage:{self._width}}"
+                self._keep((mark, _STYLES[event.outcome]), "  " + finished_text(event, self._passed))
+            case RunFinished():
+                self._last(event)
+
+    def close(self) -> None:
+        """Take the live part away and give the cursor back."""
+        self._live.stop()
+
+    def now(self) -> Text:
+        """The live part: what runs, for how long, how far, and what is done at this moment."""
+        from rich.text import Text  # noqa: PLC0415  slow to import, needed at a terminal only
+
+        # the drawing thread reads these while events change them: take each once
+        stage, progress = self._stage, self._progress
+        if stage is None:
+            return Text("")
+        elapsed = self._clock() - self._since
+        spin = _SPINNER[int(elapsed * _REFRESHES_PER_SECOND) % len(_SPINNER)]
+        sign = spin if self._fancy else ">"
+        text = Text.assemble((f"{sign} {stage.stage:{self._width}}", "bold"), f"  {duration(elapsed)}")
+        if progress is not None:
+            text.append_text(self._how_far(progress))
+        text.no_wrap = True
+        text.truncate(max(self._console.width - 1, 1), overflow="ellipsis")
+        return text
+
+    def _how_far(self, progress: Progress) -> Text:
+        from rich.text import Text  # noqa: PLC0415  slow to import, needed at a terminal only
+
+        text = Text("  ")
+        if progress.unit == "edges" and progress.total and self._console.width >= _NARROW:
+            full = min(_BAR * progress.done // progress.total, _BAR)
+            done, rest = ("━", "━") if self._fancy else ("#", "-")
+            text.append(done * full, "green").append(rest * (_BAR - full), "bright_black").append("  ")
+        text.append(amount(progress))
+        if progress.what:
+            text.append("  " + printable(progress.what), "dim")
+        return text
+
+    def _found(self, event: Found) -> None:
+        outcome = event.finding.outcome
+        if outcome == "passed":
+            self._passed += 1
+            return
+        mark = self._marks["found" if outcome == "failed" else outcome]
+        style = {"failed": "red", "warned": "yellow"}.get(outcome, "dim")
+        self._keep((f"  {mark} {finding_text(event)}", style))
+
+    def _last(self, event: RunFinished) -> None:
+        self.close()
+        self._keep(
+            (f"{self._marks[event.outcome]} {event.run}", _STYLES[event.outcome]),
+            f"  {duration(event.seconds)}",
+        )
+        for label, value in (("wheel ", event.wheel), ("report", event.report)):
+            if value:
+                self._keep((f"  {label}  ", "dim"), printable(value))
+
+    def _keep(self, *parts: str | tuple[str, str]) -> None:
+        from rich.text import Text  # noqa: PLC0415  slow to import, needed at a terminal only
+
+        self._console.print(Text.assemble(*parts), soft_wrap=True)

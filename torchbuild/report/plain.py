@@ -1,0 +1,174 @@
+"""Events as plain lines: for logs of a CI system, for files, for people who want no colours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TextIO
+
+from torchbuild.report.events import (
+    Event,
+    Found,
+    Line,
+    Progress,
+    RunFinished,
+    RunStarted,
+    StageFinished,
+    StageStarted,
+    Warned,
+)
+from torchbuild.report.text import duration, printable, size
+
+__all__ = ["MARKS", "PlainConsole", "amount", "finding_text", "finished_text", "marks_for", "warned_text"]
+
+MARKS = {
+    "done": "✓",
+    "reused": "✓",
+    "failed": "✗",
+    "stopped": "■",
+    "warned": "!",
+    "found": "✗",
+    "not run": "○",
+}
+"""Outcome -> the sign before its line."""
+_ASCII_MARKS = {
+    "done": "ok",
+    "reused": "ok",
+    "failed": "FAILED",
+    "stopped": "stopped",
+    "warned": "!",
+    "found": "x",
+    "not run": "-",
+}
+_STEP_PERCENT = 5
+_STEP_SECONDS = 30.0
+_SHORTEST_SECONDS = 1.0
+
+
+def marks_for(encoding: str | None) -> dict[str, str]:
+    """The signs that a stream of this encoding can carry."""
+    try:
+        "".join(MARKS.values()).encode(encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return _ASCII_MARKS
+    return MARKS
+
+
+def amount(event: Progress) -> str:
+    """How far, in the event's unit: ``431/1377 edges``, ``12.0 MiB of 25.9 MiB``, ``3 files``."""
+    if event.unit == "bytes":
+        return f"{size(event.done)} of {size(event.total)}" if event.total else size(event.done)
+    return f"{event.done}/{event.total} {event.unit}" if event.total else f"{event.done} {event.unit}"
+
+
+def finding_text(event: Found) -> str:
+    """A finding in one line: which check, what it looked at, seen and wanted."""
+    finding = event.finding
+    text = f"{finding.reference}: {finding.outcome}: {finding.what}"
+    if finding.seen or finding.wanted:
+        text += f" (saw {finding.seen or 'nothing'}, wanted {finding.wanted or 'nothing'})"
+    return printable(text)
+
+
+def warned_text(event: Warned) -> str:
+    """A warning in one line."""
+    where = f"{event.stage}: " if event.stage else ""
+    return f"{where}{event.reference}: {printable(event.text)}"
+
+
+def finished_text(event: StageFinished, checks: int) -> str:
+    """What a finished stage leaves: its time, or that it was reused; what came out; its checks."""
+    parts = ["reused" if event.outcome == "reused" else duration(event.seconds)]
+    if event.outcome == "stopped":
+        parts.append("stopped")
+    if event.summary:
+        parts.append(printable(event.summary))
+    if checks:
+        parts.append(f"{checks} checks passed" if checks > 1 else "1 check passed")
+    return "  ".join(parts)
+
+
+class PlainConsole:
+    """A renderer of lines without control characters.
+
+    Progress is told when it grew by 5 % or when 30 s have passed, and never twice in a second.
+
+    Args:
+        stream: where to, usually stderr.
+        clock: seconds that only grow.
+    """
+
+    def __init__(self, stream: TextIO, clock: Callable[[], float]) -> None:
+        self._stream = stream
+        self._clock = clock
+        self._marks = marks_for(stream.encoding)
+        self._told: dict[str, tuple[float, float]] = {}
+        self._passed: dict[str, int] = {}
+
+    def handle(self, event: Event) -> None:
+        """Write the event's line, if it is worth one."""
+        text = self._text(event)
+        if text:
+            self._stream.write(text + "\n")
+            self._stream.flush()
+
+    def close(self) -> None:
+        """Nothing is left open."""
+        self._stream.flush()
+
+    def _text(self, event: Event) -> str:
+        text = ""
+        match event:
+            case RunStarted():
+                text = f"{event.run}: {', '.join(event.stages)}  ({printable(event.workspace)})"
+            case StageStarted():
+                text = self._begun(event)
+            case Progress():
+                text = self._progress(event)
+            case Line():
+                text = f"{event.stage}: {printable(event.text)}"
+            case Warned():
+                text = f"{self._marks['warned']} {warned_text(event)}"
+            case Found():
+                text = self._found(event)
+            case StageFinished():
+                checks = self._passed.get(event.stage, 0)
+                text = f"{self._marks[event.outcome]} {event.stage}  {finished_text(event, checks)}"
+            case RunFinished():
+                text = _last_lines(event, self._marks)
+        return text
+
+    def _begun(self, event: StageStarted) -> str:
+        self._told[event.stage] = (self._clock(), 0.0)
+        self._passed[event.stage] = 0
+        return f"{event.stage}: begins" + (f"  (log: {printable(event.log)})" if event.log else "")
+
+    def _progress(self, event: Progress) -> str:
+        now = self._clock()
+        percent = 100 * event.done / event.total if event.total else 0.0
+        when, before = self._told.get(event.stage, (now, 0.0))
+        if percent < before:  # another file, another count
+            self._told[event.stage] = (when, percent)
+            before = percent
+        grown = percent - before >= _STEP_PERCENT and now - when >= _SHORTEST_SECONDS
+        if not grown and now - when < _STEP_SECONDS:
+            return ""
+        self._told[event.stage] = (now, percent)
+        share = f"{percent:3.0f} %  " if event.total else ""
+        return f"{event.stage}: {share}{amount(event)}  {printable(event.what)}".rstrip()
+
+    def _found(self, event: Found) -> str:
+        outcome = event.finding.outcome
+        if outcome == "passed":
+            self._passed[event.stage] = self._passed.get(event.stage, 0) + 1
+            return ""
+        mark = self._marks["found" if outcome == "failed" else outcome]
+        return f"{mark} {event.stage}: {finding_text(event)}"
+
+
+def _last_lines(event: RunFinished, marks: dict[str, str]) -> str:
+    lines = [f"{marks[event.outcome]} {event.run}  {duration(event.seconds)}"]
+    if event.wheel:
+        lines.append(f"  wheel   {printable(event.wheel)}")
+    if event.report:
+        lines.append(f"  report  {printable(event.report)}")
+    return "\n".join(lines)

@@ -1,0 +1,80 @@
+"""The environment of the build, complete: nothing is inherited, and nothing in it depends on the machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from torchbuild.errors import ConflictError
+from torchbuild.knowledge.tables import EraFact, blas_fact
+from torchbuild.model.lock import Lock
+from torchbuild.model.recipe import Recipe
+from torchbuild.resolve.expectations import definitions, flags
+
+__all__ = ["BASE", "build_environment", "extra_defines", "full_environment"]
+
+BASE = {
+    "HOME": "{work}/home",
+    "LC_ALL": "C.UTF-8",
+    "PATH": "{venv}/bin:/usr/local/bin:/usr/bin:/bin",
+    "PYTHONHASHSEED": "0",
+    "PYTHONNOUSERSITE": "1",
+    "TMPDIR": "{work}/tmp",
+    "TZ": "UTC",
+}
+"""What every process of a build sees."""
+
+_CCACHE = {
+    "CCACHE_DIR": "{cache}/ccache",
+    # precompiled headers carry times and macros that do not change what is compiled
+    "CCACHE_SLOPPINESS": "pch_defines,time_macros,include_file_mtime,include_file_ctime",
+}
+
+
+def build_environment(recipe: Recipe, era: EraFact, compilers: Mapping[str, str]) -> dict[str, str]:
+    """The build's own variables: flags, compilers, version. The common ones are added at run time."""
+    environ = {name: value for name, (value, _) in flags(recipe).items()}
+    environ |= {name: value for name, (value, _) in definitions(recipe).items() if era.reaches(name)}
+    environ |= {"CC": compilers["CC"], "CXX": compilers["CXX"]}
+    environ |= {"CMAKE_BUILD_TYPE": recipe.build.type, "CMAKE_GENERATOR": "Ninja"}
+    if recipe.blas is not None:
+        environ["BLAS"] = blas_fact(recipe.blas.provider).blas
+    if compilers.get("LAUNCHER"):
+        environ |= {
+            f"CMAKE_{lang}_COMPILER_LAUNCHER": compilers["LAUNCHER"] for lang in ("C", "CXX")
+        } | _CCACHE
+    if recipe.toolchain.linker != "default":
+        environ["LDFLAGS"] = f"-fuse-ld={recipe.toolchain.linker}"
+    environ |= {
+        "PYTORCH_BUILD_VERSION": wheel_version(recipe),
+        "PYTORCH_BUILD_NUMBER": str(recipe.wheel.build_number),
+    }
+    environ |= recipe.build.env
+    return dict(sorted(environ.items()))
+
+
+def wheel_version(recipe: Recipe) -> str:
+    """The version that the tree is told: public version and local label."""
+    return recipe.wheel.version + (f"+{recipe.wheel.local}" if recipe.wheel.local else "")
+
+
+def extra_defines(recipe: Recipe, era: EraFact) -> dict[str, str]:
+    """Definitions that the environment cannot carry, or ConflictError where the era has no way in."""
+    left = {name: value for name, (value, _) in definitions(recipe).items() if not era.reaches(name)}
+    if left and era.defines == "none":
+        raise ConflictError(
+            "define-cannot-reach-cmake",
+            f"this tree's front end cannot hand {', '.join(left)} to CMake",
+            why=(
+                f"seen build.cmake with {', '.join(left)}",
+                f"wanted names beginning with {', '.join(era.prefixes)}, or one of {', '.join(era.names)}",
+                f"source: {era.source}",
+            ),
+            fix="Set the definition in a patch of CMakeLists.txt, or use a name that the front end forwards.",
+        )
+    return dict(sorted(left.items()))
+
+
+def full_environment(lock: Lock) -> tuple[tuple[str, str], ...]:
+    """All variables of a build command, sorted."""
+    environ = BASE | {"SOURCE_DATE_EPOCH": str(lock.epoch)} | lock.environ
+    return tuple(sorted(environ.items()))

@@ -1,0 +1,59 @@
+"""The one command that builds a wheel in every era, and the commands around it."""
+
+from __future__ import annotations
+
+from torchbuild.model.artifact import Artifact
+from torchbuild.model.command import Command
+from torchbuild.model.lock import Lock
+from torchbuild.resolve.environment import BASE, full_environment
+
+__all__ = ["front_end", "install_command", "pip_wheel", "plain", "requirement_lines"]
+
+VENV_PYTHON = "{venv}/bin/python"
+
+
+def front_end(lock: Lock) -> Command:
+    """``python -m build --wheel --no-isolation``: the locked interpreter, by absolute path."""
+    settings: tuple[str, ...] = ()
+    if lock.era == "scikit-build-core":
+        # one build tree for configure and compile, where the gate looks
+        settings = (
+            "-Cbuild-dir=build",
+            *(f"-Ccmake.define.{name}={value}" for name, value in lock.defines.items()),
+        )
+    argv = (VENV_PYTHON, "-m", "build", "--wheel", "--no-isolation", "--outdir", "{dist}", *settings)
+    return Command(argv=argv, cwd="{source}", environ=full_environment(lock))
+
+
+def plain(lock: Lock, *argv: str, cwd: str = "{work}") -> Command:
+    """A command of ours in the build, with the common environment only."""
+    environ = BASE | {"SOURCE_DATE_EPOCH": str(lock.epoch)}
+    return Command(argv=argv, cwd=cwd, environ=tuple(sorted(environ.items())))
+
+
+def pip_wheel(lock: Lock) -> str:
+    """The locked pip, which runs from its wheel in any interpreter."""
+    name = next(item.name for item in lock.build_requires if item.name.startswith("pip-"))
+    return "{work}/inputs/build/" + name + "/pip"
+
+
+def install_command(lock: Lock, python: str, requirements: str) -> Command:
+    """Install files by hash; nothing is looked up anywhere."""
+    options = ("--no-index", "--no-deps", "--require-hashes", "--no-cache-dir", "--disable-pip-version-check")
+    return plain(
+        lock,
+        python,
+        "-I",
+        pip_wheel(lock),
+        "install",
+        *options,
+        "--no-warn-script-location",
+        "-r",
+        requirements,
+    )
+
+
+def requirement_lines(folder: str, artifacts: tuple[Artifact, ...]) -> str:
+    """A requirements file that names each wheel by path and hash."""
+    lines = [f"file://{folder}/{item.name} --hash=sha256:{item.sha256}" for item in artifacts]
+    return "".join(line + "\n" for line in sorted(lines))

@@ -1,0 +1,82 @@
+"""What the build environment really is, as JSON on stdout. Run by the venv's interpreter, isolated.
+
+``python -I probe.py CC CXX CMAKE NINJA SCRATCH``
+"""
+
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+from typing import Any, Dict, List, Tuple
+
+__all__ = ["main", "observe"]
+
+_PROGRAM = """#include <cmath>
+#include <vector>
+int main() { std::vector<double> v(3, 2.0); return std::sqrt(v[0]) > 1 ? 0 : 1; }
+"""
+
+
+def main(argv: List[str]) -> int:
+    """Print what is there; 0 even where things are missing: the stage judges."""
+    json.dump(observe(*argv), sys.stdout, indent=1, sort_keys=True)
+    return 0
+
+
+def observe(cc: str, cxx: str, cmake: str, ninja: str, scratch: str) -> Dict[str, Any]:
+    """Interpreter, installed distributions, compilers and programs."""
+    include = sysconfig.get_paths()["include"]
+    return {
+        "executable": sys.executable,
+        "base_executable": os.path.realpath(sys.executable),
+        "version": ".".join(str(part) for part in sys.version_info[:3]),
+        "soabi": sysconfig.get_config_var("SOABI") or "",
+        "python_h": os.path.isfile(os.path.join(include, "Python.h")),
+        "include": include,
+        "distributions": _distributions(),
+        "cc": _first_line([cc, "--version"]),
+        "cxx": _first_line([cxx, "--version"]),
+        "cmake": _first_line([cmake, "--version"]),
+        "ninja": _first_line([ninja, "--version"]),
+        "compiles": _compiles(cxx, scratch),
+    }
+
+
+def _distributions() -> Dict[str, str]:
+    from importlib.metadata import distributions
+
+    return {str(item.metadata["Name"]).lower().replace("_", "-"): item.version for item in distributions()}
+
+
+def _run(argv: List[str]) -> Tuple[int, str]:
+    try:
+        done = subprocess.run(
+            argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return 127, str(error)
+    return done.returncode, done.stdout.decode("utf-8", "replace")
+
+
+def _first_line(argv: List[str]) -> str:
+    code, text = _run(argv)
+    lines = text.splitlines()
+    return lines[0].strip() if code == 0 and lines else ""
+
+
+def _compiles(cxx: str, scratch: str) -> str:
+    """Empty if a small C++ program compiles, links and starts; else the first thing that was said."""
+    os.makedirs(scratch, exist_ok=True)
+    source, program = os.path.join(scratch, "probe.cpp"), os.path.join(scratch, "probe")
+    with open(source, "w", encoding="utf-8") as handle:
+        handle.write(_PROGRAM)
+    for argv in ([cxx, "-O1", "-o", program, source], [program]):
+        code, text = _run(argv)
+        if code != 0:
+            return "%s: exit code %d: %s" % (os.path.basename(argv[0]), code, text.strip()[:500])
+    return ""
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,71 @@
+"""What a builder has to offer, as JSON on stdout. Run at lock time by a candidate interpreter, isolated.
+
+``python -I survey.py CC CXX CACHE`` with CACHE ``none`` for no compiler cache.
+"""
+
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import sysconfig
+from typing import Dict, List
+
+__all__ = ["main", "survey"]
+
+_PATH = "/usr/local/bin:/usr/bin:/bin"
+
+
+def main(argv: List[str]) -> int:
+    """Print what is there; empty text stands for what is missing."""
+    json.dump(survey(*argv), sys.stdout, indent=1, sort_keys=True)
+    return 0
+
+
+def survey(cc: str, cxx: str, cache: str) -> Dict[str, str]:
+    """Interpreter, C library, compilers."""
+    compiler = _find(cxx)
+    return {
+        "executable": os.path.realpath(sys.executable),
+        "version": ".".join(str(part) for part in sys.version_info[:3]),
+        "soabi": str(sysconfig.get_config_var("SOABI") or ""),
+        "tag": "cp%d%d%s" % (sys.version_info[0], sys.version_info[1], getattr(sys, "abiflags", "")),
+        "glibc": platform.libc_ver()[1],
+        "machine": platform.machine(),
+        "cc": _find(cc),
+        "cxx": compiler,
+        "compiler": _first_line(compiler),
+        "launcher": "" if cache == "none" else _find(cache),
+        "venv": "yes" if _has_venv() else "",
+        "headers": "yes"
+        if os.path.isfile(os.path.join(sysconfig.get_paths()["include"], "Python.h"))
+        else "",
+    }
+
+
+def _find(program: str) -> str:
+    return shutil.which(program, path=_PATH) or ""
+
+
+def _has_venv() -> bool:
+    try:
+        import venv  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+def _first_line(program: str) -> str:
+    if not program:
+        return ""
+    try:
+        done = subprocess.run([program, "--version"], stdout=subprocess.PIPE, timeout=60, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    lines = done.stdout.decode("utf-8", "replace").splitlines()
+    return lines[0].strip() if lines else ""
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
