@@ -101,10 +101,13 @@ def stage_slice(first: str | None, last: str | None) -> tuple[Stage, ...]:
 
 
 def keys(stages: tuple[Stage, ...], lock: Lock) -> dict[str, str]:
-    """Each stage's whole key: its own and those of all that it needs, so that a change carries on."""
+    """Each stage's whole key: its own, its commands' and those of all that it needs, so that a change carries on."""
     whole: dict[str, str] = {}
     for plan in plan_all(lock, stages):
-        whole[plan.stage] = stage_key(plan.stage, 0, plan.key, *(whole[name] for name in plan.needs))
+        commands = [item.model_dump(mode="json") for item in plan.commands]
+        whole[plan.stage] = stage_key(
+            plan.stage, 0, [plan.key, commands], *(whole[name] for name in plan.needs)
+        )
     return whole
 
 

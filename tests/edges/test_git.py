@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import select
 import shutil
 import subprocess
+import sys
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import psutil
 import pytest
 
 from torchbuild.context import Git
@@ -271,13 +275,15 @@ def test_no_repository_and_no_server_are_told_apart(edge: GitEdge, web_server: A
 def test_mirrors_are_used(tmp_path: Path, upstream: Any) -> None:
     """An address prefix of [machine.mirrors] leads elsewhere, under the cache's name of the original."""
     mirrored = GitEdge(tmp_path / "cache", prefixes={"https://example.invalid/": f"{upstream.path.parent}/"})
-    assert mirrored.resolve_ref("https://example.invalid/project", "main") == upstream.git("rev-parse", "main")
+    assert mirrored.resolve_ref("https://example.invalid/project", "main") == upstream.git(
+        "rev-parse", "main"
+    )
 
 
 def test_the_users_rewriting_is_heard(
     edge: GitEdge, upstream: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """insteadOf of the user's own configuration leads to another place, by another protocol."""
+    """InsteadOf of the user's own configuration leads to another place, by another protocol."""
     config = tmp_path / "gitconfig"
     config.write_text(f'[url "file://{upstream.path.parent}/"]\n\tinsteadOf = https://example.invalid/\n')
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(config))
@@ -322,7 +328,10 @@ def tree(edge: GitEdge, upstream: Any, tmp_path: Path) -> Path:
     commit = upstream.git("rev-parse", "v1.0")
     place = tmp_path / "build/source"
     edge.check_out(
-        edge.fetch_commit(str(upstream.path), commit), commit, place, "https://me:s3cret@example.invalid/project.git"
+        edge.fetch_commit(str(upstream.path), commit),
+        commit,
+        place,
+        "https://me:s3cret@example.invalid/project.git",
     )
     return place
 
@@ -336,7 +345,9 @@ def test_a_checkout_stands_alone(tree: Path, upstream: Any, tmp_path: Path) -> N
     assert (tree / ".git").is_dir()
     assert not (tree / ".git/objects/info/alternates").exists()
     fsck = subprocess.run(["git", "fsck", "--full"], cwd=tree, capture_output=True, text=True, check=False)
-    described = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=tree, capture_output=True, text=True)
+    described = subprocess.run(
+        ["git", "describe", "--always", "--dirty"], cwd=tree, capture_output=True, text=True, check=True
+    )
     assert (fsck.returncode, described.stdout.strip()) == (0, commit[: len(described.stdout.strip())])
 
 
@@ -345,7 +356,9 @@ def test_a_checkout_is_exact(tree: Path) -> None:
     assert (tree / "a.txt").read_text() == "one\n"
     assert (tree / "link").readlink() == Path("a.txt")
     assert os.access(tree / "dir/b.sh", os.X_OK)
-    status = subprocess.run(["git", "status", "--porcelain"], cwd=tree, capture_output=True, text=True, check=True)
+    status = subprocess.run(
+        ["git", "status", "--porcelain"], cwd=tree, capture_output=True, text=True, check=True
+    )
     assert status.stdout == ""
 
 
@@ -383,7 +396,9 @@ def test_the_users_configuration_does_not_touch_a_checkout(
     edge: GitEdge, upstream: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Line ends, LFS filters, hooks and templates of this machine change nothing in the tree."""
-    commit = upstream.commit({".gitattributes": "*.bin filter=lfs\n", "x.bin": "version lfs\n", "y.txt": "1\n2\n"})
+    commit = upstream.commit(
+        {".gitattributes": "*.bin filter=lfs\n", "x.bin": "version lfs\n", "y.txt": "1\n2\n"}
+    )
     hooks = tmp_path / "hooks"
     hooks.mkdir()
     (hooks / "post-checkout").write_text("#!/bin/sh\ntouch hooked\n")
@@ -419,7 +434,7 @@ def test_a_failed_checkout_leaves_nothing(edge: GitEdge, upstream: Any, tmp_path
     bare = edge.fetch_commit(str(upstream.path), upstream.git("rev-parse", "main"))
     with pytest.raises(FetchError):
         edge.check_out(bare, ABSENT, tmp_path / "place/tree", str(upstream.path))
-    assert not list((tmp_path / "place").iterdir())
+    assert not list(tmp_path.glob("place/*"))
 
 
 @pytest.fixture
@@ -486,7 +501,9 @@ def test_hostile_submodule_addresses_are_refused(edge: GitEdge, nested: Any, add
 
 def test_remote_trees_do_not_read_local_repositories(edge: GitEdge, web_server: Any, nested: Any) -> None:
     """A repository from the network may not name one of this machine's directories as its submodule."""
-    nested.git("config", "-f", ".gitmodules", "submodule.third_party/middle.url", str(nested.path.parent / "middle"))
+    nested.git(
+        "config", "-f", ".gitmodules", "submodule.third_party/middle.url", str(nested.path.parent / "middle")
+    )
     commit = nested.commit({})
     web_server.repositories = nested.path.parent
     with pytest.raises(FetchError) as caught:
@@ -494,7 +511,7 @@ def test_remote_trees_do_not_read_local_repositories(edge: GitEdge, web_server: 
     assert caught.value.reference == "submodule-url-refused"
 
 
-PATCH = "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-{old}\n+patched\n"
+PATCH = "diff --git a/a.txt b/a.txt\n--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-{old}\n+patched\n"
 
 
 @pytest.fixture
@@ -537,13 +554,10 @@ def test_a_skipped_patch_is_a_failure(edge: GitEdge, tree: Path, patch: Path) ->
     plain = above / "project"
     plain.mkdir()
     (plain / "a.txt").write_text("one\n")
-    try:
+    with pytest.raises(StageError) as caught:
         edge.apply_patch(plain, patch)
-    except StageError as error:
-        assert error.reference == "patch-does-not-apply"
-        assert (plain / "a.txt").read_text() == "one\n"
-    else:
-        assert (plain / "a.txt").read_text() == "patched\n"
+    assert caught.value.reference == "patch-does-not-apply"
+    assert (plain / "a.txt").read_text() == "one\n"
 
 
 def test_a_patch_that_does_not_fit_changes_nothing(edge: GitEdge, tree: Path, tmp_path: Path) -> None:
@@ -581,7 +595,7 @@ def test_a_patch_stays_inside_the_tree(edge: GitEdge, tree: Path, tmp_path: Path
 def test_leading_components_are_removed(edge: GitEdge, tree: Path, tmp_path: Path) -> None:
     """The patch's own depth is honoured."""
     flat = tmp_path / "flat.patch"
-    flat.write_text(PATCH.format(old="one").replace(" a/", " ").replace(" b/", " "))
+    flat.write_text(PATCH.format(old="one").replace(" a/", " ").replace(" b/", " ").partition("\n")[2])
     edge.apply_patch(tree, flat, 0)
     assert (tree / "a.txt").read_text() == "patched\n"
 
@@ -607,6 +621,48 @@ def test_fuzz_is_used_only_where_asked_for(edge: GitEdge, tree: Path, drifted: P
     assert not list(tree.glob("*.rej"))
 
 
+def test_what_a_killed_git_left_is_in_nobodys_way(edge: GitEdge, upstream: Any) -> None:
+    """Stale locks and half packs of a killed run do not stop the next one."""
+    bare = edge.fetch_commit(str(upstream.path), upstream.git("rev-parse", "v1.0"))
+    commit = upstream.git("rev-parse", "main")
+    left = [bare / "shallow.lock", bare / f"refs/torchbuild/{commit}.lock", bare / "objects/pack/tmp_pack_x"]
+    for path in left:
+        path.write_text("")
+    edge.fetch_commit(str(upstream.path), commit)
+    assert not any(path.exists() for path in left)
+
+
+def test_git_ends_with_a_killed_torchbuild(web_server: Any, upstream: Any, tmp_path: Path) -> None:
+    """After kill -9 of torchbuild no git writes to the cache; what holds the line ends as soon as that moves."""
+    url = serve(web_server, upstream)
+    reached, over = threading.Event(), threading.Event()
+
+    def hang(handler: Any) -> None:
+        reached.set()
+        over.wait(60)
+
+    web_server.replies["/git/project/.git/git-upload-pack"] = [hang]
+    code = (
+        "from pathlib import Path; from torchbuild.edges.git import GitEdge; "
+        f"GitEdge(Path({str(tmp_path / 'cache')!r})).fetch_commit({url!r}, {upstream.git('rev-parse', 'main')!r})"
+    )
+    run = psutil.Popen([sys.executable, "-c", code], cwd=Path(__file__).parents[2])
+    try:
+        assert reached.wait(60)
+        children = run.children(recursive=True)
+        handles = {child.pid: os.pidfd_open(child.pid) for child in children}
+        run.kill()
+        run.wait()
+        writer = select.select([handles[children[0].pid]], [], [], 10)[0]
+    finally:
+        over.set()
+    ended = [bool(select.select([handle], [], [], 10)[0]) for handle in handles.values()]
+    for handle in handles.values():
+        os.close(handle)
+    assert writer
+    assert all(ended)
+
+
 def test_a_machine_without_git_is_told_so(
     tmp_path: Path, upstream: Any, monkeypatch: pytest.MonkeyPatch, edge: GitEdge
 ) -> None:
@@ -618,3 +674,21 @@ def test_a_machine_without_git_is_told_so(
     with pytest.raises(HostError) as caught:
         edge.resolve_ref(str(upstream.path), "main")
     assert caught.value.reference == "git-missing"
+
+
+def test_a_machine_that_never_had_git_is_told_so(tmp_path: Path) -> None:
+    """Where even the library that wraps git refuses to load, the user hears of git and not of an import."""
+    code = (
+        "from pathlib import Path; from torchbuild.edges.git import GitEdge; from torchbuild.errors import HostError\n"
+        f"try: GitEdge(Path({str(tmp_path)!r})).resolve_ref('https://127.0.0.1:1/x', 'main')\n"
+        "except HostError as error: print(error.reference)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=Path(__file__).parents[2],
+        env={"PATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "git-missing\n", done.stderr

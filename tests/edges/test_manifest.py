@@ -6,17 +6,17 @@ import hashlib
 import json
 import os
 import shutil
+import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from torchbuild.edges import manifest as manifests
-from torchbuild.edges.atomic import remove_tree
 from torchbuild.errors import HostError, StageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 
 @pytest.fixture
@@ -30,6 +30,20 @@ def made(tmp_path: Path) -> Path:
     (tree / "link").symlink_to("sub/run")
     (tmp_path / "root/wheel.whl").write_text("wheel")
     return tmp_path / "root"
+
+
+@pytest.fixture
+def deep(tmp_path: Path) -> Iterator[Path]:
+    """A tree deeper than Python's stack, which pytest itself could not remove."""
+    top = tmp_path / "deep"
+    place = top
+    place.mkdir()
+    for _ in range(1100):
+        place /= "d"
+        place.mkdir()
+    (place / "file").touch()
+    yield top
+    subprocess.run(["rm", "-rf", top], check=True)
 
 
 def rewrite(path: Path, text: str) -> None:
@@ -150,7 +164,9 @@ def test_manifest_survives_json(made: Path) -> None:
     assert manifests.load(json.loads(text)) == manifest
 
 
-@pytest.mark.parametrize("rows", [[["a"]], [[1, "file", 0, 0, 0, 0, "", ""]], [["a", "file", True, 0, 0, 0, "", ""]]])
+@pytest.mark.parametrize(
+    "rows", [[["a"]], [[1, "file", 0, 0, 0, 0, "", ""]], [["a", "file", True, 0, 0, 0, "", ""]]]
+)
 def test_other_rows_are_no_manifest(rows: list[list[object]]) -> None:
     """A damaged manifest is an error, not an empty one."""
     with pytest.raises(ValueError, match="no entry"):
@@ -220,16 +236,7 @@ def test_digest_of_nothing_is_refused(tmp_path: Path) -> None:
     assert caught.value.reference == "file-missing"
 
 
-def test_deep_trees_are_walked(tmp_path: Path) -> None:
+def test_deep_trees_are_walked(deep: Path) -> None:
     """A tree deeper than Python's stack is a tree like any other."""
-    deep = tmp_path / "deep"
-    deep.mkdir()
-    for _ in range(1100):
-        deep /= "d"
-        deep.mkdir()
-    (deep / "file").touch()
-    manifest = manifests.take(tmp_path, ["deep"])
-    digest = manifests.tree_digest(tmp_path / "deep")
-    remove_tree(tmp_path / "deep")  # pytest cannot
-    assert len(manifest.entries) == 1102
-    assert len(digest) == 64
+    assert len(manifests.take(deep.parent, ["deep"]).entries) == 1102
+    assert len(manifests.tree_digest(deep)) == 64

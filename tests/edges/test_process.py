@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 import torchbuild
-from torchbuild.edges import process
 from torchbuild.edges.process import TAIL_LINES, LineSplitter, capture, run_process
 from torchbuild.errors import HostError
 
@@ -169,19 +168,15 @@ def test_exception_of_the_watcher_ends_the_group(life: Life, tmp_path: Path) -> 
     assert life.has_ended()
 
 
-def test_group_that_ignores_the_polite_signal_is_killed(
-    life: Life, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_group_that_ignores_the_polite_signal_is_killed(life: Life, tmp_path: Path) -> None:
     """A program that ignores SIGTERM has its grace, and then ends all the same."""
-    monkeypatch.setattr(process, "_GRACE_S", 0.1)
 
     def stop(_: str) -> None:
         raise KeyboardInterrupt
 
+    script = f"trap '' TERM; exec 3>{life.path}; echo go; while :; do sleep 1000; done"
     with pytest.raises(KeyboardInterrupt):
-        shell(
-            f"trap '' TERM; exec 3>{life.path}; echo go; while :; do sleep 1000; done", tmp_path, on_line=stop
-        )
+        shell(script, tmp_path, on_line=stop, grace_s=0.1)
     assert life.has_ended()
 
 

@@ -118,7 +118,9 @@ def expected() -> ExpectedWheel:
 def good_members(make_elf: MakeElf) -> dict[str, bytes]:
     """A package as upstream lays it: an extension that finds its library in ``lib`` beside it."""
     extension = make_elf(needed=("libtorch_python.so",), runpath="$ORIGIN:$ORIGIN/lib")
-    python = make_elf(soname="libtorch_python.so", needed=("libtorch.so",), runpath="$ORIGIN", source="int p;")
+    python = make_elf(
+        soname="libtorch_python.so", needed=("libtorch.so",), runpath="$ORIGIN", source="int p;"
+    )
     core = make_elf(soname="libtorch.so", runpath="$ORIGIN", source="int q;")
     return {
         "torch/__init__.py": b"from torch import _C\n",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,9 @@ from torchbuild.model.finding import failures
 _OFFICIAL = Path("/opt/wheels/torch-2.13.0+cpu-cp311-cp311-manylinux_2_28_x86_64.whl")
 
 
-def test_good_wheel_passes_every_check(make_wheel, good_members, expected):
+def test_good_wheel_passes_every_check(
+    make_wheel: Callable[..., Path], good_members: dict[str, bytes], expected: ExpectedWheel
+) -> None:
     """A wheel that is right passes everything, and every check says so."""
     findings = inspect_wheel(make_wheel(good_members), expected)
 
@@ -25,7 +28,9 @@ def test_good_wheel_passes_every_check(make_wheel, good_members, expected):
     assert wanted == {finding.reference for finding in findings}
 
 
-def test_unasked_requirements_are_not_run(make_wheel, good_members, expected):
+def test_unasked_requirements_are_not_run(
+    make_wheel: Callable[..., Path], good_members: dict[str, bytes], expected: ExpectedWheel
+) -> None:
     """Where nobody fixed the requirements, their check is `not run`, never `passed`."""
     findings = inspect_wheel(make_wheel(good_members), expected.model_copy(update={"requires_dist": None}))
 
@@ -34,7 +39,9 @@ def test_unasked_requirements_are_not_run(make_wheel, good_members, expected):
     ]
 
 
-def test_wheel_of_a_distribution_fails_where_it_is_wrong(make_wheel, make_elf, expected):
+def test_wheel_of_a_distribution_fails_where_it_is_wrong(
+    make_wheel: Callable[..., Path], make_elf: Callable[..., bytes], expected: ExpectedWheel
+) -> None:
     """The shape of Debian's tree: no run path among the libraries, each library thrice, its own version."""
     libraries = {}
     for name, needs in (("torch", ()), ("torch_python", ("libtorch.so.2.6",))):
@@ -50,24 +57,28 @@ def test_wheel_of_a_distribution_fails_where_it_is_wrong(make_wheel, make_elf, e
     assert {"wheel-metadata", "elf-needed", "elf-duplicate"} == {f.reference for f in failures(findings)}
     assert any("libtorch.so.2.6" in f.what for f in findings if f.reference == "elf-needed")
     assert {"2.6.0+debian"} == {f.seen for f in findings if f.reference == "wheel-metadata"}
-    assert 2 == sum(f.reference == "elf-duplicate" for f in findings)
+    assert sum(f.reference == "elf-duplicate" for f in findings) == 2
 
 
-def test_hostile_archive_is_not_unpacked(make_wheel, good_members, expected):
+def test_hostile_archive_is_not_unpacked(
+    make_wheel: Callable[..., Path], good_members: dict[str, bytes], expected: ExpectedWheel
+) -> None:
     """Where the archive must not be unpacked, that is a failure and nothing else is called passed."""
     wheel = make_wheel({**good_members, "../../etc/cron.d/x": b"boom"})
 
     findings = inspect_wheel(wheel, expected)
 
-    assert [("wheel-members", "failed")] == [(f.reference, f.outcome) for f in findings if f.outcome != "not run"]
+    assert [(f.reference, f.outcome) for f in findings if f.outcome != "not run"] == [
+        ("wheel-members", "failed")
+    ]
     assert not {f.reference for f in findings if f.outcome == "passed"}
     with pytest.raises(VerifyError) as caught:
         describe_wheel(wheel)
-    assert "wheel-unreadable" == caught.value.reference
+    assert caught.value.reference == "wheel-unreadable"
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 torn", b"\x7fELF", b"PK\x05\x06" + b"\0" * 17])
-def test_no_archive_at_all_is_an_error(tmp_path, expected, content):
+def test_no_archive_at_all_is_an_error(tmp_path: Path, expected: ExpectedWheel, content: bytes) -> None:
     """A file that is no archive ends in one clear error, whichever way it is looked at."""
     wheel = tmp_path / "torch-2.6.0-cp313-cp313-linux_x86_64.whl"
     wheel.write_bytes(content)
@@ -75,67 +86,73 @@ def test_no_archive_at_all_is_an_error(tmp_path, expected, content):
     for look in (lambda: inspect_wheel(wheel, expected), lambda: describe_wheel(wheel)):
         with pytest.raises(VerifyError) as caught:
             look()
-        assert "wheel-unreadable" == caught.value.reference
+        assert caught.value.reference == "wheel-unreadable"
         assert caught.value.fix
 
 
-def test_missing_wheel_is_an_error(tmp_path, expected):
+def test_missing_wheel_is_an_error(tmp_path: Path, expected: ExpectedWheel) -> None:
     """A wheel that is not there is named, not traced back."""
     with pytest.raises(VerifyError) as caught:
         inspect_wheel(tmp_path / "gone.whl", expected)
 
-    assert "wheel-unreadable" == caught.value.reference
+    assert caught.value.reference == "wheel-unreadable"
 
 
-def test_unusable_scratch_is_the_hosts_error(make_wheel, good_members, expected, tmp_path):
+def test_unusable_scratch_is_the_hosts_error(
+    make_wheel: Callable[..., Path], good_members: dict[str, bytes], expected: ExpectedWheel, tmp_path: Path
+) -> None:
     """No place for the libraries is the machine's fault, not the wheel's."""
     with pytest.raises(HostError) as caught:
         inspect_wheel(make_wheel(good_members), expected, scratch=tmp_path / "gone")
 
-    assert "not-writable" == caught.value.reference
+    assert caught.value.reference == "not-writable"
 
 
-def test_scratch_is_left_empty(make_wheel, good_members, expected, tmp_path):
+def test_scratch_is_left_empty(
+    make_wheel: Callable[..., Path], good_members: dict[str, bytes], expected: ExpectedWheel, tmp_path: Path
+) -> None:
     """What was unpacked to look at is gone afterwards."""
     scratch = tmp_path / "scratch"
     scratch.mkdir()
 
     inspect_wheel(make_wheel(good_members), expected, scratch=scratch)
 
-    assert [] == list(scratch.iterdir())
+    assert list(scratch.iterdir()) == []
 
 
-def test_describe_says_what_is_there(make_wheel, good_members):
+def test_describe_says_what_is_there(make_wheel: Callable[..., Path], good_members: dict[str, bytes]) -> None:
     """The description holds name, version, tags, digest, libraries, requirements and ceilings."""
     wheel = make_wheel(good_members)
 
     facts = describe_wheel(wheel)
 
-    assert ("torch", "2.6.0", ("cp313-cp313-linux_x86_64",)) == (facts.name, facts.version, facts.tags)
+    assert (facts.name, facts.version, facts.tags) == ("torch", "2.6.0", ("cp313-cp313-linux_x86_64",))
     assert hashlib.sha256(wheel.read_bytes()).hexdigest() == facts.sha256
     assert (wheel.stat().st_size, len(good_members) + 3) == (facts.size, facts.members)
-    assert ("filelock", "sympy==1.13.1") == facts.requires_dist
+    assert facts.requires_dist == ("filelock", "sympy==1.13.1")
     by_path = {elf.path: elf for elf in facts.elf}
-    assert 3 == len(by_path)
+    assert len(by_path) == 3
     python = by_path["torch/lib/libtorch_python.so"]
-    assert ("libtorch_python.so", ("$ORIGIN",), ()) == (python.soname, python.runpath, python.rpath)
+    assert (python.soname, python.runpath, python.rpath) == ("libtorch_python.so", ("$ORIGIN",), ())
     assert "libtorch.so" in python.needed
     assert facts.glibc.startswith("2.")
-    assert "tests" == facts.generator
+    assert facts.generator == "tests"
 
 
-def test_description_without_metadata_is_an_error(make_wheel, good_members):
+def test_description_without_metadata_is_an_error(
+    make_wheel: Callable[..., Path], good_members: dict[str, bytes]
+) -> None:
     """A zip that is no wheel is not described as one."""
     wheel = make_wheel(good_members, replace={"other-1.0.dist-info/METADATA": b"Name: other\n"})
 
     with pytest.raises(VerifyError) as caught:
         describe_wheel(wheel)
 
-    assert "wheel-unreadable" == caught.value.reference
+    assert caught.value.reference == "wheel-unreadable"
 
 
 @pytest.mark.torch_wheel
-def test_official_wheel_raises_no_alarm():
+def test_official_wheel_raises_no_alarm() -> None:
     """The official wheel passes: what is odd about the test programs it ships is a warning."""
     if not _OFFICIAL.is_file():
         pytest.skip(f"{_OFFICIAL} is not on this machine")
@@ -152,9 +169,9 @@ def test_official_wheel_raises_no_alarm():
     findings = inspect_wheel(_OFFICIAL, asked)
     seconds = time.monotonic() - begin
 
-    assert () == failures(findings)
+    assert failures(findings) == ()
     passed = {finding.reference for finding in findings if finding.outcome == "passed"}
     assert {"wheel-record", "wheel-tags", "wheel-metadata", "elf-readable", "elf-glibc-ceiling"} <= passed
     assert all("/bin/" in f.what or "/test/" in f.what or "more of this kind" in f.what or "/bin/" in f.seen
                for f in findings if f.outcome == "warned")  # fmt: skip
-    assert 120 > seconds
+    assert seconds < 120

@@ -14,14 +14,13 @@ from pathlib import Path
 
 import click
 
-from torchbuild.cli.output import machine_redactor, print_json, silence_stdout, wants_json
+from torchbuild.cli import output
+from torchbuild.cli.output import CLOSED_PIPE, machine_redactor, print_json, silence_stdout, wants_json
 from torchbuild.errors import HostError, InternalError, Interrupted, TorchbuildError, UsageError
 from torchbuild.report.errors_text import error_json, error_rich, error_text
 from torchbuild.report.redaction import Redactor
 
 __all__ = ["show_error"]
-
-_CLOSED_PIPE = 141  # 128 + SIGPIPE, what a shell sees of any program whose reader has gone
 
 
 def show_error(error: BaseException, argv: Sequence[str]) -> int:
@@ -36,7 +35,7 @@ def show_error(error: BaseException, argv: Sequence[str]) -> int:
     """
     if isinstance(error, BrokenPipeError) and _reader_has_gone():
         silence_stdout()
-        return _CLOSED_PIPE
+        return CLOSED_PIPE
     redactor = machine_redactor()
     ours = redactor.redact_error(_as_ours(error, argv, redactor))
     try:
@@ -54,15 +53,11 @@ def _as_ours(error: BaseException, argv: Sequence[str], redactor: Redactor) -> T
     match error:
         case TorchbuildError():
             return error
-        case click.Abort() if isinstance(error.__cause__, EOFError):
-            return UsageError(
-                "no-answer", "a question got no answer: stdin has ended", fix="Answer by an option."
-            )
         case KeyboardInterrupt() | click.Abort():
             return _interrupted()
         case click.ClickException():
             return _usage(error)
-        case OSError() if _stdout_fails():
+        case OSError() if _came_from_printing(error):
             return _unwritable(error)
         case _:
             return _internal(error, argv, redactor)
@@ -78,22 +73,21 @@ def _reader_has_gone() -> bool:
         return False
 
 
-def _stdout_fails() -> bool:
-    """Whether it is stdout that raised, which then does so again; it is silent afterwards."""
-    try:
-        sys.stdout.flush()
-    except (OSError, AttributeError):
-        silence_stdout()
-        return True
-    return False
+def _came_from_printing(error: OSError) -> bool:
+    """Whether it was stdout or stderr that raised: every result is printed in one of these modules."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and trace.tb_frame.f_code.co_filename in (click.utils.__file__, output.__file__)
 
 
 def _unwritable(error: OSError) -> HostError:
+    silence_stdout()
     return HostError(
-        "stdout-not-writable",
-        "the result cannot be written to stdout",
+        "output-not-writable",
+        "the result cannot be written",
         why=str(error),
-        fix="Send stdout to a file or a program that takes it.",
+        fix="Send stdout and stderr to files or programs that take them.",
     )
 
 

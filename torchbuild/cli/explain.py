@@ -92,7 +92,7 @@ def _path(name: str) -> Explanation | None:
 
     path = Path(name)
     try:
-        if not path.exists():
+        if not name or not path.exists():
             return None
     except (OSError, ValueError):  # a name too long for a path, or one with a NUL
         return None

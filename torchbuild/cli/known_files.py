@@ -11,7 +11,7 @@ from torchbuild.report.text import duration, printable, size
 
 __all__ = ["describe"]
 
-_LARGEST = 64 * 2**20  # no recipe, lock or report is larger; a wheel or a log is not read
+_LARGEST = 8 * 2**20  # no recipe, lock or report is larger; a wheel or a log is not read
 
 
 def describe(path: Path) -> dict[str, str]:

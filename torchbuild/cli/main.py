@@ -5,6 +5,7 @@ Nothing heavy is imported before it is needed: ``torchbuild --help`` answers at 
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -12,8 +13,12 @@ from typing import NoReturn
 import click
 
 from torchbuild.cli.commands import COMMANDS, load_command, unknown_command
+from torchbuild.cli.output import flush_stdout
 
 __all__ = ["cli", "main", "run_main"]
+
+_NAME = "torchbuild"
+_COMPLETE = "_TORCHBUILD_COMPLETE"
 
 
 class _Commands(click.Group):
@@ -68,11 +73,31 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
 def run_main(argv: Sequence[str]) -> int:
     """Run one command line to its exit code. Every error ends here."""
     try:
-        code = cli.main(args=list(argv) or ["--help"], prog_name="torchbuild", standalone_mode=False)
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        code = _invoke(list(argv) or ["--help"])
+        flush_stdout()
+    except SystemExit as error:
+        return _code(error.code)
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  this is the boundary
         from torchbuild.cli.boundary import show_error  # noqa: PLC0415  only where something went wrong
 
         return show_error(error, argv)
-    return code if type(code) is int else 0
+    return code
+
+
+def _invoke(argv: list[str]) -> int:
+    """What `click.Group.main` does, less its own handling of errors and of broken pipes."""
+    completion = os.environ.get(_COMPLETE)
+    if completion is not None:
+        from click.shell_completion import shell_complete  # noqa: PLC0415  only where a shell asks
+
+        return shell_complete(cli, {}, _NAME, _COMPLETE, completion)
+    try:
+        with cli.make_context(_NAME, argv) as ctx:
+            return _code(cli.invoke(ctx))
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
+
+
+def _code(value: object) -> int:
+    """What a command returned, or handed to `sys.exit`, as an exit code."""
+    return value if type(value) is int else 0

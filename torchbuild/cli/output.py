@@ -13,7 +13,20 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from torchbuild.report.redaction import Redactor
 
-__all__ = ["machine_redactor", "print_json", "print_result", "print_text", "silence_stdout", "wants_json"]
+__all__ = [
+    "CLOSED_PIPE",
+    "flush_stdout",
+    "machine_redactor",
+    "print_json",
+    "print_result",
+    "print_text",
+    "silence_stdout",
+    "wants_json",
+]
+
+
+CLOSED_PIPE = 141
+"""Exit code where the reader of stdout has gone: 128 + SIGPIPE, what a shell sees of any such program."""
 
 
 def wants_json(argv: Sequence[str]) -> bool:
@@ -34,6 +47,12 @@ def print_text(text: str) -> None:
     encoding = stream.encoding or "utf-8"
     stream.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
     stream.flush()
+
+
+def flush_stdout() -> None:
+    """Push out what is buffered, while an error can still be told. Raises as `print_text`."""
+    if sys.stdout is not None:
+        sys.stdout.flush()
 
 
 def print_json(value: object) -> None:

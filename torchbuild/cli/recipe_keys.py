@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
-from pydantic_core import PydanticUndefined
 
 from torchbuild.model.frozen import Frozen
 from torchbuild.model.recipe import Recipe
@@ -83,19 +83,7 @@ def _default(field: FieldInfo) -> str:
     if field.is_required():
         return "required"
     value = field.get_default(call_default_factory=True)
-    match value:
-        case None | Frozen():
-            return "none"
-        case bool():
-            return str(value).lower()
-        case str():
-            return f'"{value}"'
-        case tuple():
-            return "[" + ", ".join(f'"{item}"' for item in value) + "]"
-        case _ if value is PydanticUndefined:
-            return "none"
-        case _:
-            return str(value)
+    return "none" if value is None or isinstance(value, Frozen) else json.dumps(value)
 
 
 def _table(annotation: Any) -> type[Frozen] | None:  # noqa: ANN401  an annotation can be anything
@@ -113,17 +101,16 @@ def _is_free(annotation: Any) -> bool:  # noqa: ANN401  an annotation can be any
 
 def _kind(annotation: Any) -> str:  # noqa: ANN401  an annotation can be anything
     origin, arguments = get_origin(annotation), get_args(annotation)
-    if origin is Annotated:
-        return _kind(arguments[0])
     if origin is Literal:
         said = ", ".join(f'"{item}"' if isinstance(item, str) else str(item) for item in arguments)
         return f"one of {said}" if len(arguments) > 1 else said
-    if origin in (Union, UnionType):
+    if origin is Annotated:
+        arguments = arguments[:1]  # what follows are bounds and patterns
+    if origin in (Annotated, Union, UnionType):
         return " or ".join(_kind(item) for item in arguments if item is not NoneType)
-    if origin is tuple:
-        return f"list, each {_kind(arguments[0])}"
-    if origin is dict:
-        return f"table of names, each {_kind(arguments[1])}"
+    if origin in (tuple, dict):
+        several, position = ("list", 0) if origin is tuple else ("table of names", 1)
+        return f"{several}, each {_kind(arguments[position])}"
     return _WORDS.get(annotation, "table")
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from torchbuild.edges import git_checkout, git_refs, patches
-from torchbuild.edges.atomic import translated
+from torchbuild.edges.atomic import remove_tree, translated
 from torchbuild.edges.git_address import check_url
-from torchbuild.edges.git_command import Ended, git, local_git
+from torchbuild.edges.git_command import Ended, git, local_git, rewriting
 from torchbuild.edges.git_failures import failure, persistently
 from torchbuild.edges.git_submodules import submodules_of
 from torchbuild.edges.locators import without_credentials
@@ -27,6 +27,7 @@ __all__ = ["GitEdge"]
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _AT_ONCE = 4
 _UNADVERTISED = ("unadvertised object", "does not support shallow")
+_DAMAGED = ("missing blob", "missing tree", "bad object", "did not send all necessary", "unable to read ")
 _NOT_OURS = ("not our ref", "couldn't find remote ref")
 _EVERYTHING = ["+refs/heads/*:refs/all/heads/*", "+refs/tags/*:refs/all/tags/*"]
 # A line that is dead for a minute is an error that may pass, not a reason to wait for hours.
@@ -94,12 +95,26 @@ class GitEdge:
             self._cache.mkdir(parents=True, exist_ok=True)
         with FileLock(f"{bare}.lock"):
             if not _is_whole(bare, commit):
-                _init(bare)
-                self._bring(bare, url, commit)
+                self._bring_whole(bare, url, commit)
         return bare
 
     def _bare(self, url: str) -> Path:
         return self._cache / f"{hashlib.sha256(without_credentials(url).encode()).hexdigest()[:20]}.git"
+
+    def _bring_whole(self, bare: Path, url: str, commit: str) -> None:
+        """Fetch into the cache; into a new repository where the old one has lost objects."""
+        if _has_mark(bare, commit):
+            remove_tree(bare)
+        _init(bare)
+        _drop_leftovers(bare)
+        try:
+            self._bring(bare, url, commit)
+        except FetchError as error:
+            if not any(sign in " ".join(error.why).lower() for sign in _DAMAGED):
+                raise
+            remove_tree(bare)
+            _init(bare)
+            self._bring(bare, url, commit)
 
     def _bring(self, bare: Path, url: str, commit: str) -> None:
         mark = _mark(commit)
@@ -130,13 +145,15 @@ class GitEdge:
         place = cwd or self._cache
         with translated(place):
             place.mkdir(parents=True, exist_ok=True)
-        instead = [p for old, new in self._prefixes.items() for p in ("-c", f"url.{new}.insteadOf={old}")]
+        environ = rewriting(self._prefixes)
         # The user's own insteadOf may lead to another protocol: that is then the one asked for.
-        real = git([*instead, "ls-remote", "--get-url", "--", url], cwd=place).out.decode().strip() or url
+        real = (
+            git(["ls-remote", "--get-url", "--", url], cwd=place, environ=environ).out.decode().strip() or url
+        )
         options = ["-c", "protocol.allow=never", "-c", f"protocol.{check_url(real)}.allow=always", *_STALLED]
 
         def attempt() -> Ended:
-            ended = git([*instead, *options, *command, "--", *after], cwd=place)
+            ended = git([*options, *command, "--", *after], cwd=place, environ=environ)
             if ended.status:
                 raise failure(ended.err, url, doing)
             return ended
@@ -200,13 +217,17 @@ def _mark(commit: str) -> str:
     return f"refs/torchbuild/{commit}"
 
 
-def _is_whole(bare: Path, commit: str) -> bool:
-    """Whether the commit's tree is here, each file of it."""
+def _has_mark(bare: Path, commit: str) -> bool:
     if not (bare / "HEAD").exists():
         return False
-    if local_git(["rev-parse", "--verify", "--quiet", f"{_mark(commit)}^{{commit}}"], cwd=bare).status:
+    return local_git(["show-ref", "--verify", "--quiet", _mark(commit)], cwd=bare).status == 0
+
+
+def _is_whole(bare: Path, commit: str) -> bool:
+    """Whether the commit's tree is here, each file of it."""
+    if not _has_mark(bare, commit):
         return False
-    walk = ["rev-list", "--objects", "--no-walk", "--quiet", commit]
+    walk = ["rev-list", "--objects", "--no-walk", "--quiet", f"{commit}^{{commit}}"]
     return local_git(walk, cwd=bare).status == 0
 
 
@@ -221,6 +242,14 @@ def _init(bare: Path) -> None:
         ended = local_git(arguments, cwd=bare.parent)
         if ended.status:
             raise failure(ended.err, str(bare), "make a repository of the cache")
+
+
+def _drop_leftovers(bare: Path) -> None:
+    """Remove what a killed git left: its locks would stop every git after it. The caller holds ours."""
+    left = [*bare.glob("*.lock"), *bare.glob("refs/**/*.lock"), *bare.glob("objects/pack/tmp_*")]
+    for path in left:
+        with translated(path):
+            path.unlink(missing_ok=True)
 
 
 def _no_commit(url: str, commit: str, why: tuple[str, ...]) -> FetchError:

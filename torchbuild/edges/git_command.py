@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import os
+import subprocess
 import tempfile
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-__all__ = ["Ended", "git", "local_git"]
+__all__ = ["Ended", "git", "local_git", "rewriting"]
 
 # What a surrounding git would hand to its children, see `git rev-parse --local-env-vars`, and what else would
 # change the meaning of a command. The user's own GIT_CONFIG_GLOBAL, GIT_SSH, GIT_SSL_CAINFO and so on stay.
@@ -66,23 +68,27 @@ def git(
     Raises:
         HostError: ``git-missing``.
     """
-    from git import Git  # noqa: PLC0415  200 ms that only fetching commands should pay
-    from git.exc import GitCommandNotFound  # noqa: PLC0415
+    try:
+        # 200 ms that only fetching commands should pay; GitPython looks for git when it is imported.
+        from git import Git  # noqa: PLC0415
+        from git.exc import GitCommandNotFound  # noqa: PLC0415
+    except ImportError as error:
+        raise _no_git(str(error).strip().partition("\n")[0]) from error
 
-    removed = [part for name in (*_FOREIGN, *unset) for part in ("-u", name)]
-    quiet = {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_LFS_SKIP_SMUDGE": "1"}
+    own = {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", **(environ or {})}
+    removed = [part for name in (*_FOREIGN, *unset) if name not in own for part in ("-u", name)]
     with tempfile.TemporaryFile() as given:
         given.write(stdin)
         given.seek(0)
         try:
             status, out, err = Git(cwd).execute(
-                ["env", *removed, *(f"{n}={v}" for n, v in (environ or {}).items()), "git", *arguments],
+                ["env", *removed, *_leash(), "git", *arguments],
                 istream=given,
                 with_extended_output=True,
                 with_exceptions=False,
                 stdout_as_string=False,
                 strip_newline_in_stdout=False,
-                env=quiet,
+                env=own,
                 umask=0o022,
             )
         except (GitCommandNotFound, OSError) as error:
@@ -90,6 +96,38 @@ def git(
     if status == 127:  # noqa: PLR2004  env's own word for a program that is not there
         raise _no_git(err)
     return Ended(status, out, err)
+
+
+@functools.cache
+def _leash() -> tuple[str, ...]:
+    """What makes git end with this process, however that ends; nothing where the machine has no such thing."""
+    leash = ("setpriv", "--pdeathsig", "TERM", "--")
+    try:
+        tried = subprocess.run(
+            [*leash, "true"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+        )
+    except OSError:
+        return ()
+    return leash if tried.returncode == 0 else ()
+
+
+def rewriting(prefixes: Mapping[str, str]) -> dict[str, str]:
+    """Variables that make git read `prefixes` as url.NEW.insteadOf=OLD, beside what the user hands over.
+
+    Not options: new addresses may hold credentials, and every user of the machine sees options.
+    """
+    if not prefixes:
+        return {}
+    before = os.environ.get("GIT_CONFIG_COUNT", "")
+    first = int(before) if before.isdecimal() else 0
+    variables = {"GIT_CONFIG_COUNT": str(first + len(prefixes))}
+    for number, (old, new) in enumerate(prefixes.items(), start=first):
+        variables[f"GIT_CONFIG_KEY_{number}"] = f"url.{new}.insteadOf"
+        variables[f"GIT_CONFIG_VALUE_{number}"] = old
+    return variables
 
 
 def _no_git(seen: str) -> HostError:

@@ -51,7 +51,6 @@ _TRANSIENT = (
     "timed out",
     "empty reply from server",
     "gnutls recv error",
-    "unable to read",
     "transfer closed",
     "invalid index-pack output",
 )

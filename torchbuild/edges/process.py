@@ -22,16 +22,17 @@ if TYPE_CHECKING:
     from io import FileIO
     from pathlib import Path
 
-__all__ = ["TAIL_LINES", "LineSplitter", "attach", "capture", "run_process"]
+__all__ = ["GRACE_S", "TAIL_LINES", "LineSplitter", "attach", "capture", "run_process"]
 
 TAIL_LINES = 200
 """Lines kept in `Completed.tail`."""
 
+GRACE_S = 5.0
+"""What a process group gets between SIGTERM and SIGKILL, to remove its half-written files."""
+
 _CHUNK = 1 << 16
 _LONGEST_LINE = 1 << 16
 _LINE_END = re.compile(rb"\r\n|\n|\r")
-_GRACE_S = 5.0
-"""What a process group gets between SIGTERM and SIGKILL, to remove its half-written files."""
 
 
 class LineSplitter:
@@ -86,6 +87,7 @@ def run_process(
     on_line: Callable[[str], None] | None = None,
     append: bool = False,
     pass_fds: tuple[int, ...] = (),
+    grace_s: float = GRACE_S,
 ) -> Completed:
     """Run a program to its end, whatever its exit code, and keep everything it prints.
 
@@ -101,6 +103,7 @@ def run_process(
         on_line: gets each line, decoded with replacement; a carriage return ends a line too.
         append: keep what the log held before.
         pass_fds: further descriptors that the program inherits.
+        grace_s: seconds between SIGTERM and SIGKILL where an exception ends the group.
 
     Raises:
         HostError: ``program-missing``, ``program-not-started``, ``directory-missing``, and for the log
@@ -117,12 +120,19 @@ def run_process(
 
     with (
         _log_file(log, append=append) as file,
-        _group(argv, cwd=cwd, environ=environ, pass_fds=pass_fds, output=subprocess.STDOUT) as process,
+        _group(
+            argv,
+            cwd=cwd,
+            environ=environ,
+            pass_fds=pass_fds,
+            output=subprocess.STDOUT,
+            grace_s=grace_s,
+        ) as process,
     ):
         splitter = LineSplitter()
         for chunk in _chunks(process):
             with translated(log):
-                file.write(chunk)
+                _write_all(file, chunk)
             take(splitter.feed(chunk))
         take(splitter.end())
     seconds = time.monotonic() - started
@@ -205,6 +215,13 @@ def _log_file(log: Path, *, append: bool) -> Iterator[FileIO]:
         yield file
 
 
+def _write_all(file: FileIO, chunk: bytes) -> None:
+    """An unbuffered file may take a part only, where the disk is nearly full."""
+    rest = memoryview(chunk)
+    while rest:
+        rest = rest[file.write(rest) :]
+
+
 @contextlib.contextmanager
 def _group(
     argv: Sequence[str],
@@ -212,7 +229,8 @@ def _group(
     cwd: Path | str | None,
     environ: Mapping[str, str],
     output: int,
-    pass_fds: tuple[int, ...] = (),
+    pass_fds: tuple[int, ...],
+    grace_s: float = GRACE_S,
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Start a program in a session of its own; nothing of its process group outlives the body."""
     with _translated_start(argv, cwd):
@@ -234,7 +252,7 @@ def _group(
             yield process
         except BaseException:
             _signal_group(process, signal.SIGTERM)
-            _await_end(process, _GRACE_S)
+            _await_end(process, grace_s)
             raise
         finally:
             # The leader is not reaped before this: its number still names this group and no other.

@@ -195,7 +195,7 @@ def _artifact(package: dict[str, Any], tags: dict[Tag, int]) -> Artifact:
 
 
 def _rank(file: str, tags: dict[Tag, int]) -> tuple[int, int] | None:
-    """How well a wheel fits, the best first: its best tag, then the highest build number; None: not at all."""
+    """How well a wheel fits, best first: by its best tag, then by the highest build number; None: it does not."""
     try:
         _, _, build, its = parse_wheel_filename(file)
     except InvalidWheelFilename:

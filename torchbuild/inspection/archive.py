@@ -152,7 +152,7 @@ def _host_error(error: OSError, folder: Path) -> HostError:
 
 
 def _scan(archive: zipfile.ZipFile, wheel: Path, size: int, sha256: str, folder: Path) -> Contents:
-    infos = [info for info in archive.infolist() if not info.is_dir()]
+    infos = [info for info in archive.infolist() if not info.filename.endswith("/")]
     dist_info = _dist_info(infos)
     wanted = {f"{dist_info}/{name}": name for name in _TEXTS} if dist_info else {}
     members: list[Member] = []

@@ -86,7 +86,7 @@ def _collisions(infos: Sequence[zipfile.ZipInfo]) -> Iterator[Finding]:
     for name, count in names.items():
         if count > 1:
             yield failed(REFERENCE, f"{shown(name)} is there more than once", seen=str(count), wanted="1")
-    files = {info.filename for info in infos if not info.is_dir()}
+    files = {info.filename for info in infos if not info.filename.endswith("/")}
     for name in sorted(files & _folders(names)):
         yield failed(REFERENCE, f"{shown(name)} is a file and a directory", seen="both", wanted="one of them")
 

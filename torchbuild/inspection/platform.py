@@ -9,8 +9,8 @@ from importlib import resources
 
 __all__ = ["glibc_of_node", "glibc_promised", "platform_libraries", "release"]
 
-_PEP_600 = re.compile(r"manylinux_(\d{1,4})_(\d{1,4})_\w+")
-_DIGITS = re.compile(r"\d{1,9}")
+_PEP_600 = re.compile(r"manylinux_([0-9]{1,4})_([0-9]{1,4})_\w+")
+_DIGITS = re.compile(r"[0-9]{1,9}")
 
 
 @cache

@@ -17,6 +17,7 @@ from typing import Any, Dict, List, Optional, Tuple
 
 from .cache import parse_cache
 from .gate import compare
+from .memory import MemoryWatch
 
 __all__ = ["REFUSED", "STOPPED_AFTER_CONFIGURE", "STOPPED_AFTER_TARGET", "main", "split_arguments"]
 
@@ -106,9 +107,12 @@ def _build(real: str, arguments: List[str], order: Dict[str, Any]) -> int:
         environ["CCACHE_STATSLOG"] = order["statslog"]
     started = time.time()
     child = subprocess.Popen([real, *options, *targets], env=environ)
+    memory = MemoryWatch()
+    memory.start()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda received, _frame: child.send_signal(received))
     code = child.wait()
+    memory.stop()
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     _write(
         "compile.json",
@@ -118,6 +122,7 @@ def _build(real: str, arguments: List[str], order: Dict[str, Any]) -> int:
             "user_seconds": round(usage.ru_utime, 3),
             "system_seconds": round(usage.ru_stime, 3),
             "largest_process_bytes": usage.ru_maxrss * 1024,
+            "peak_memory_bytes": memory.peak,
         },
     )
     if code == 0 and order.get("target"):

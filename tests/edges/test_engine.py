@@ -1,0 +1,84 @@
+"""Which container engine is used, and why none is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from torchbuild.edges.engine import find_engine, is_rootless
+from torchbuild.errors import HostError
+
+
+@pytest.fixture
+def engines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A PATH of its own, without any engine yet."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    return tmp_path
+
+
+def install(folder: Path, name: str, script: str = "exit 0") -> None:
+    """Put a program there that answers as an engine does."""
+    (folder / name).write_text(f"#!/bin/sh\n{script}\n")
+    (folder / name).chmod(0o755)
+
+
+def test_podman_is_preferred(engines: Path) -> None:
+    """Where both answer, podman is used."""
+    install(engines, "podman")
+    install(engines, "docker")
+    assert find_engine("auto") == "podman"
+
+
+def test_engine_that_does_not_answer_is_passed_over(engines: Path) -> None:
+    """An engine that is installed and does not work is not used."""
+    install(engines, "podman", "exit 125")
+    install(engines, "docker")
+    assert find_engine("auto") == "docker"
+
+
+def test_named_engine_is_used(engines: Path) -> None:
+    """An engine that is asked for by name is used although another would be preferred."""
+    install(engines, "podman")
+    install(engines, "docker")
+    assert find_engine("docker") == "docker"
+
+
+def test_named_engine_is_not_replaced(engines: Path) -> None:
+    """An engine that is asked for and does not answer is an error, not another engine."""
+    install(engines, "podman")
+    with pytest.raises(HostError) as caught:
+        find_engine("docker")
+    assert caught.value.reference == "no-container-engine"
+
+
+def test_each_refusal_is_told(engines: Path) -> None:
+    """Where none answers, the error says what each one said and how to install one."""
+    install(engines, "docker", "echo the daemon is not running >&2; exit 1")
+    with pytest.raises(HostError) as caught:
+        find_engine("auto")
+    podman, docker, _ = caught.value.why
+    assert (
+        "program-missing" in podman,
+        "the daemon is not running" in docker,
+        "install" in caught.value.fix,
+    ) == (
+        True,
+        True,
+        True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "expected"),
+    [
+        ("podman", "true", True),
+        ("podman", "false", False),
+        ("docker", "[name=seccomp,profile=builtin name=rootless]", True),
+        ("docker", "[name=seccomp,profile=builtin]", False),
+    ],
+)
+def test_rootless_engine_is_known(name: str, answer: str, expected: bool, engines: Path) -> None:
+    """Whether the engine's root is an ordinary user is read from its own answer."""
+    install(engines, name, f"echo '{answer}'")
+    assert is_rootless(name) is expected

@@ -1,0 +1,54 @@
+"""Builder images by their exact id."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from torchbuild.edges.image import inspect_image
+from torchbuild.errors import HostError
+
+DIGEST = "ab" * 32
+
+
+def engine_that(tmp_path: Path, script: str) -> str:
+    """A program that answers as an engine does."""
+    engine = tmp_path / "engine"
+    engine.write_text(f"#!/bin/sh\n{script}\n")
+    engine.chmod(0o755)
+    return str(engine)
+
+
+@pytest.mark.parametrize("answer", [DIGEST, f"sha256:{DIGEST}"], ids=["as podman does", "as docker does"])
+def test_image_is_known_by_its_digest(answer: str, tmp_path: Path) -> None:
+    """Whatever the engine, the image's id is its digest."""
+    image = inspect_image(engine_that(tmp_path, f"echo {answer}"), "localhost/some/image")
+    assert (image.name, image.id) == ("localhost/some/image", DIGEST)
+
+
+@pytest.mark.parametrize(
+    "name", ["localhost/torchbuild/some-suite", "some-suite:tag", "host:5000/x/some-suite:tag"]
+)
+def test_missing_image_says_how_it_is_made(name: str, tmp_path: Path) -> None:
+    """Where there is no such image, the error names the command that makes it."""
+    with pytest.raises(HostError) as caught:
+        inspect_image(engine_that(tmp_path, "echo no such image >&2; exit 125"), name)
+    assert (caught.value.reference, "docker/some-suite/make_image.py" in caught.value.fix) == (
+        "image-missing",
+        True,
+    )
+
+
+def test_answer_that_is_no_digest_is_refused(tmp_path: Path) -> None:
+    """An id that does not name bytes cannot be locked."""
+    with pytest.raises(HostError) as caught:
+        inspect_image(engine_that(tmp_path, "echo latest"), "localhost/some/image")
+    assert caught.value.reference == "engine-answer-unreadable"
+
+
+def test_missing_engine_is_not_a_missing_image(tmp_path: Path) -> None:
+    """Where the engine itself is missing, that is what is said."""
+    with pytest.raises(HostError) as caught:
+        inspect_image(str(tmp_path / "nothing"), "localhost/some/image")
+    assert caught.value.reference == "program-missing"

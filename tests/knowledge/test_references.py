@@ -1,0 +1,264 @@
+"""The catalogue of references holds what the code uses, no more and no less."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from torchbuild import errors
+from torchbuild.knowledge.references import references
+
+PACKAGE = Path(__file__).parents[2] / "torchbuild"
+FAMILIES = {
+    name
+    for name, value in vars(errors).items()
+    if isinstance(value, type)
+    and issubclass(value, errors.TorchbuildError)
+    and value is not errors.TorchbuildError
+}
+OTHER_FAMILIES = {"Finding": "check", "Expectation": "check", "Warned": "warning"}
+"""Constructors that carry a reference and are no errors."""
+VERBS = {
+    *(
+        "Add",
+        "Allow",
+        "Answer",
+        "Ask",
+        "Attach",
+        "Begin",
+        "Build",
+        "Change",
+        "Check",
+        "Choose",
+        "Close",
+        "Commit",
+    ),
+    *(
+        "Compare",
+        "Correct",
+        "Declare",
+        "Delete",
+        "Do",
+        "Exchange",
+        "Exclude",
+        "Find",
+        "Free",
+        "Give",
+        "Install",
+    ),
+    *(
+        "Keep",
+        "Leave",
+        "Let",
+        "Look",
+        "Lower",
+        "Make",
+        "Mount",
+        "Move",
+        "Name",
+        "Pin",
+        "Prepare",
+        "Raise",
+        "Read",
+    ),
+    *(
+        "Rebuild",
+        "Remove",
+        "Rename",
+        "Repair",
+        "Report",
+        "Run",
+        "See",
+        "Send",
+        "Set",
+        "Shorten",
+        "Start",
+        "Take",
+    ),
+    *("Try", "Unpack", "Update", "Use", "Wait", "Write"),
+}
+"""How a fix may begin. A new verb is added here, so that no noun slips in."""
+
+
+class Module:
+    """One module of the package, as far as references go."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.tree = ast.parse(path.read_text(encoding="utf-8"))
+        self.constants: dict[str, set[str]] = {}
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                self.constants[node.targets[0].id] = set(_literals(node.value))
+            elif isinstance(node, ast.For) and isinstance(node.target, ast.Tuple):
+                self._take_loop(node.target, node.iter)
+
+    def _take_loop(self, target: ast.Tuple, table: ast.expr) -> None:
+        """`for reference, what in (("a-b", "..."), ...)`: each name gets the literals of its column."""
+        for column, name in enumerate(target.elts):
+            cells = [row.elts[column] for row in getattr(table, "elts", []) if isinstance(row, ast.Tuple)]
+            if isinstance(name, ast.Name) and cells:
+                self.constants[name.id] = {text for cell in cells for text in _literals(cell)}
+
+    def calls(self) -> Iterator[tuple[ast.Call, str]]:
+        """Every call with the last part of what is called."""
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute):
+                yield node, node.func.id if isinstance(node.func, ast.Name) else node.func.attr
+
+    def carriers(self) -> dict[str, tuple[int, str]]:
+        """Functions with a parameter `reference`: its position, and the family that they make."""
+        found = {}
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.FunctionDef):
+                names = [argument.arg for argument in (*node.args.posonlyargs, *node.args.args)]
+                family = next((word for word in _names(node) if word in FAMILIES), "check")
+                if "reference" in names:
+                    offset = 1 if names[0] in ("self", "cls") else 0
+                    found[node.name] = (names.index("reference") - offset, family)
+        return found
+
+    def values(self, node: ast.expr) -> set[str]:
+        """The references that an expression can be."""
+        return set(_literals(node)) or self.constants.get(getattr(node, "id", ""), set())
+
+
+def _literals(node: ast.AST) -> Iterator[str]:
+    match node:
+        case ast.Constant(value=str() as text):
+            yield text
+        case ast.IfExp(body=body, orelse=other):
+            yield from _literals(body)
+            yield from _literals(other)
+
+
+def _names(node: ast.AST) -> list[str]:
+    return [child.id for child in ast.walk(node) if isinstance(child, ast.Name)]
+
+
+def _argument(call: ast.Call, position: int) -> ast.expr | None:
+    for keyword in call.keywords:
+        if keyword.arg == "reference":
+            return keyword.value
+    plain = [argument for argument in call.args if not isinstance(argument, ast.Starred)]
+    return plain[position] if len(plain) > position else None
+
+
+@cache
+def _modules() -> tuple[Module, ...]:
+    return tuple(Module(path) for path in sorted(PACKAGE.rglob("*.py")))
+
+
+@cache
+def _used() -> dict[str, dict[str, set[str]]]:
+    """Reference -> family -> where; references that are not literal are under the name ''."""
+    used: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    shared = {
+        "failed": (0, "check"),
+        "warned": (0, "check"),
+        "not_run": (0, "check"),
+        "settled": (0, "check"),
+    }
+    for module in _modules():
+        sinks = {name: (0, name) for name in FAMILIES}
+        sinks |= {name: (-1, family) for name, family in OTHER_FAMILIES.items()}
+        sinks |= {name: sink for name, sink in shared.items() if "inspection" in module.path.parts}
+        sinks |= module.carriers()
+        for call, name in module.calls():
+            if name not in sinks:
+                continue
+            position, family = sinks[name]
+            argument = _argument(call, position if position >= 0 else 99)
+            where = f"{module.path.name}:{call.lineno}"
+            if argument is None or "reference" in {ast.unparse(argument), getattr(argument, "attr", "")}:
+                continue  # handed on: the caller's literal counts
+            for reference in module.values(argument) or {""}:
+                used[reference][family].add(where)
+        for reference in _of_mappings(module):
+            used[reference]["check"].add(module.path.name)
+    return used
+
+
+def _of_mappings(module: Module) -> Iterator[str]:
+    """`{"reference": "a-b"}`: rooms that may not import our classes make findings as mappings."""
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Dict):
+            for key, value in zip(node.keys, node.values, strict=True):
+                if key is not None and set(_literals(key)) == {"reference"}:
+                    yield from module.values(value)
+
+
+def test_every_reference_of_the_code_is_literal() -> None:
+    """A reference can be found by searching for it."""
+    assert not dict(_used().get("", {}))
+
+
+def test_the_catalogue_is_what_the_code_uses() -> None:
+    """`torchbuild explain` knows every reference that can appear, and none that cannot."""
+    used = {reference for reference in _used() if reference}
+
+    assert sorted(used - set(references())) == []
+    assert sorted(set(references()) - used) == []
+
+
+def test_a_reference_belongs_to_one_family() -> None:
+    """A name means one thing, and one exit code."""
+    ambiguous = {
+        reference: {family: sorted(where) for family, where in families.items()}
+        for reference, families in _used().items()
+        if reference and len(families) > 1
+    }
+
+    assert ambiguous == {}
+
+
+@pytest.mark.parametrize("name", sorted(references()))
+def test_a_row_is_complete(name: str) -> None:
+    """Each row has a kebab-case name, the family it is raised as, three texts, and a fix that begins with a verb."""
+    row = references()[name]
+
+    assert re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)+", name)
+    assert row.family in _used().get(name, {row.family: set()})
+    assert row.family in FAMILIES | set(OTHER_FAMILIES.values())
+    assert all(text.endswith(".") for text in (row.what, row.why, row.fix))
+    assert row.fix.split()[0].rstrip(",") in VERBS
+
+
+def test_every_fix_in_the_code_begins_with_a_verb() -> None:
+    """What an error tells people to do is an action."""
+    wrong = []
+    for module in _modules():
+        for call, name in module.calls():
+            for keyword in call.keywords:
+                if name in FAMILIES and keyword.arg == "fix":
+                    text = next((part for part in _texts(keyword.value)), "")
+                    if text and text.split()[0].rstrip(",:") not in VERBS:
+                        wrong.append(f"{module.path.name}:{call.lineno}: {text}")
+
+    assert wrong == []
+
+
+def _texts(node: ast.expr) -> Iterator[str]:
+    """The text that an expression begins with, as far as it is literal."""
+    match node:
+        case ast.Constant(value=str() as text):
+            yield text
+        case ast.JoinedStr(values=[ast.Constant(value=str() as text), *_]):
+            yield text
+        case ast.IfExp(body=body, orelse=other):
+            yield from _texts(body)
+            yield from _texts(other)
+
+
+def test_the_catalogue_is_sorted() -> None:
+    """A row is found by its name, and two people adding rows rarely collide."""
+    text = (PACKAGE / "knowledge" / "data" / "references.toml").read_text(encoding="utf-8")
+    names = re.findall(r"^\[([^\]]+)\]$", text, flags=re.MULTILINE)
+
+    assert names == sorted(set(names))
