@@ -133,7 +133,7 @@ class Trees(Protocol):
         ...
 
     def stored(self, sha256: str) -> Path:
-        """A stored file; FetchError where it is not there."""
+        """A stored file, its bytes compared with its digest; FetchError where it is not there or not whole."""
         ...
 
     def only_wheel(self, folder: Path) -> Path:
@@ -148,8 +148,28 @@ class Trees(Protocol):
         """Copy by temp and rename; the digest of the bytes that arrived."""
         ...
 
-    def write(self, path: Path, text: str) -> None:
-        """Write by temp and rename."""
+    def write(self, path: Path, content: str | bytes, *, mode: int = 0o644) -> None:
+        """Write by temp and rename; directories above are made."""
+        ...
+
+    def read(self, path: Path) -> str | None:
+        """The text of a file, what is not UTF-8 in it replaced; None where there is none."""
+        ...
+
+    def make(self, path: Path) -> None:
+        """Make a directory and those above it, where they are missing."""
+        ...
+
+    def remove(self, path: Path) -> None:
+        """Remove a file, a link or a tree. What is not there is removed already."""
+        ...
+
+    def move(self, source: Path, target: Path) -> None:
+        """Give a file or a tree another place on the same file system; directories above are made."""
+        ...
+
+    def clone(self, source: Path, target: Path) -> None:
+        """Copy a directory as it is, links as links."""
         ...
 
     def digest(self, tree: Path) -> str:

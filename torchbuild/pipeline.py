@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Literal, Protocol, TypeVar
 
 from torchbuild.context import Context
-from torchbuild.errors import TorchbuildError, UsageError
+from torchbuild.errors import UsageError
 from torchbuild.model.lock import Lock
 from torchbuild.model.stage import StagePlan, StageResult, stage_key
 from torchbuild.report.events import StageFinished, StageStarted
@@ -38,14 +38,22 @@ class Stage:
     """One stage with its plan bound in."""
 
     name: str
+    """Its name."""
     plan: Callable[[Lock], StagePlan]
+    """What it will do."""
     run: Callable[[Lock, Context], StageResult]
+    """Do it."""
+    is_kept: bool = True
+    """Whether a workspace can tell that it is done; what publish makes lies elsewhere, so it looks each time."""
 
 
-def stage(module: _Module[P]) -> Stage:
+def stage(module: _Module[P], *, is_kept: bool = True) -> Stage:
     """Wrap a module, so that its `plan` and `run` are checked against each other."""
     return Stage(
-        name=module.NAME, plan=module.plan, run=lambda lock, context: module.run(module.plan(lock), context)
+        name=module.NAME,
+        plan=module.plan,
+        run=lambda lock, context: module.run(module.plan(lock), context),
+        is_kept=is_kept,
     )
 
 
@@ -57,7 +65,7 @@ STAGES = (
     stage(compile_stage),
     stage(package),
     stage(verify),
-    stage(publish),
+    stage(publish, is_kept=False),
 )
 
 
@@ -66,10 +74,15 @@ class StageOutcome:
     """How one stage ended, for the report."""
 
     stage: str
-    outcome: str
+    """Its name."""
+    outcome: Literal["done", "reused", "failed", "stopped"]
+    """As in `torchbuild.report.events.StageFinished`."""
     key: str
+    """Digest of all that decides the stage, those before it included."""
     seconds: float
+    """Wall time."""
     result: StageResult | None
+    """What it did; None where it failed."""
 
 
 def plan_all(lock: Lock, stages: tuple[Stage, ...] = STAGES) -> tuple[StagePlan, ...]:
@@ -78,7 +91,11 @@ def plan_all(lock: Lock, stages: tuple[Stage, ...] = STAGES) -> tuple[StagePlan,
 
 
 def stage_slice(first: str | None, last: str | None) -> tuple[Stage, ...]:
-    """The stages from `first` to `last`, both included."""
+    """The stages from `first` to `last`, both included.
+
+    Raises:
+        UsageError: ``stage-unknown``, ``stage-order``.
+    """
     names = [item.name for item in STAGES]
     for name in (first, last):
         if name is not None and name not in names:
@@ -100,10 +117,13 @@ def stage_slice(first: str | None, last: str | None) -> tuple[Stage, ...]:
     return STAGES[start : end + 1]
 
 
-def keys(stages: tuple[Stage, ...], lock: Lock) -> dict[str, str]:
-    """Each stage's whole key: its own, its commands' and those of all that it needs, so that a change carries on."""
+def keys(plans: tuple[StagePlan, ...]) -> dict[str, str]:
+    """Each stage's whole key: its own, its commands' and those of all that it needs: a change carries on.
+
+    `plans` hold those of every stage that one of them needs, before it.
+    """
     whole: dict[str, str] = {}
-    for plan in plan_all(lock, stages):
+    for plan in plans:
         commands = [item.model_dump(mode="json") for item in plan.commands]
         whole[plan.stage] = stage_key(
             plan.stage, 0, [plan.key, commands], *(whole[name] for name in plan.needs)
@@ -112,58 +132,132 @@ def keys(stages: tuple[Stage, ...], lock: Lock) -> dict[str, str]:
 
 
 def build(
-    lock: Lock, context: Context, stages: tuple[Stage, ...], *, forced: bool, clock: Callable[[], float]
-) -> tuple[StageOutcome, ...]:
-    """Run the stages in order; those done and intact are not done again.
+    lock: Lock,
+    context: Context,
+    stages: tuple[Stage, ...],
+    *,
+    forced: bool,
+    clock: Callable[[], float],
+    line: tuple[Stage, ...] = STAGES,
+) -> Iterator[StageOutcome]:
+    """Run the stages in order, and say how each ended; those done and intact are not done again.
 
-    `forced`: the first stage of the slice runs even if it was done. Where a stage fails, what ended until
-    then is in the error's ``outcomes``.
+    Where a stage fails, its outcome comes before what it raised.
+
+    Args:
+        lock: every input.
+        context: the world.
+        stages: a slice of `line`.
+        forced: the first of them runs even if it is done.
+        clock: seconds that only grow.
+        line: all stages in order.
+
+    Raises:
+        UsageError: ``stage-needs-earlier``.
+        TorchbuildError: what the stage raised.
     """
-    whole = keys(STAGES, lock)
-    outcomes: list[StageOutcome] = []
+    plans = {plan.stage: plan for plan in plan_all(lock, line)}
+    walk = _Walk(lock, context, clock, plans, keys(tuple(plans.values())))
     for index, item in enumerate(stages):
-        plan, started = item.plan(lock), clock()
-        _check_needs(plan, whole, context, {outcome.stage for outcome in outcomes})
-        reused = (
-            None
-            if forced and index == 0
-            else context.records.reuse(plan.stage, whole[plan.stage], plan.makes)
-        )
-        if reused is not None:
-            outcomes.append(_finish(context, plan, "reused", clock() - started, reused))
+        walk.require_needs(item)
+        ended = None if forced and index == 0 else walk.reused(item)
+        if ended is not None:
+            yield ended
             continue
-        context.reporter.emit(
-            StageStarted(stage=plan.stage, log=str(context.workspace.logs / f"{plan.stage}.log"))
-        )
-        context.records.forget(plan.stage)
+        ended = yield from walk.run(item)
+        if ended.outcome == "stopped":
+            return
+
+
+class _Walk:
+    """One pass over the line."""
+
+    def __init__(
+        self,
+        lock: Lock,
+        context: Context,
+        clock: Callable[[], float],
+        plans: dict[str, StagePlan],
+        whole: dict[str, str],
+    ) -> None:
+        self._lock, self._context, self._clock = lock, context, clock
+        self._plans, self._whole = plans, whole
+        self._ended: set[str] = set()
+        """Stages that are done now, and known to be."""
+
+    def require_needs(self, item: Stage) -> None:
+        """A stage begins only where all that it builds on is there, and as it was left."""
+        missing = [name for name in self._needs_of(item.name) if not self._is_done(name)]
+        if missing:
+            raise UsageError(
+                "stage-needs-earlier",
+                f"{item.name} needs {', '.join(missing)}, which is not done in this workspace",
+                why=f"seen no intact result of {', '.join(missing)} for this lock in run {self._context.workspace.run}",
+                fix=f"Begin earlier: --from {missing[0]}, or leave out --from.",
+            )
+
+    def _needs_of(self, name: str) -> list[str]:
+        """All that a stage builds on, in the order of the line."""
+        found: set[str] = set()
+        todo = [*self._plans[name].needs]
+        while todo:
+            need = todo.pop()
+            found.add(need)
+            todo += self._plans[need].needs
+        return [other for other in self._plans if other in found]
+
+    def _is_done(self, name: str) -> bool:
+        if name not in self._ended and self._recorded(self._plans[name]) is not None:
+            self._ended.add(name)
+        return name in self._ended
+
+    def _recorded(self, plan: StagePlan) -> StageResult | None:
+        return self._context.records.reuse(plan.stage, self._whole[plan.stage], plan.makes)
+
+    def reused(self, item: Stage) -> StageOutcome | None:
+        """The stage as an earlier run left it, or None where it must run."""
+        started, plan = self._clock(), self._plans[item.name]
+        result = self._recorded(plan) if item.is_kept else None
+        return None if result is None else self._finish(plan, "reused", started, result)
+
+    def run(self, item: Stage) -> Generator[StageOutcome, None, StageOutcome]:
+        """Run the stage; what builds on it counts as undone from here on."""
+        started, plan = self._clock(), self._plans[item.name]
+        log = self._context.workspace.logs / f"{plan.stage}.log"
+        self._context.reporter.emit(StageStarted(stage=plan.stage, log=str(log)))
+        self._forget_from(plan.stage)
         try:
-            result = item.run(lock, context)
-        except TorchbuildError as error:
-            error.outcomes = (*outcomes, _finish(context, plan, "failed", clock() - started, None))
+            result = item.run(self._lock, self._context)
+            if not result.stopped:
+                self._context.records.remember(plan.stage, self._whole[plan.stage], plan.makes, result)
+        except KeyboardInterrupt:
+            yield self._finish(plan, "stopped", started, None)
             raise
-        if result.stopped:
-            outcomes.append(_finish(context, plan, "stopped", clock() - started, result))
-            break
-        context.records.remember(plan.stage, whole[plan.stage], plan.makes, result)
-        outcomes.append(_finish(context, plan, "done", clock() - started, result))
-    return tuple(outcomes)
+        except Exception:
+            yield self._finish(plan, "failed", started, None)
+            raise
+        ended = self._finish(plan, "stopped" if result.stopped else "done", started, result)
+        yield ended
+        return ended
 
+    def _forget_from(self, name: str) -> None:
+        """The last first: killed in between, no stage is done that builds on one that is not."""
+        later = [other for other in self._plans if name in (other, *self._needs_of(other))]
+        for other in reversed(later):
+            self._context.records.forget(other)
 
-def _check_needs(plan: StagePlan, whole: dict[str, str], context: Context, done: set[str]) -> None:
-    missing = [name for name in plan.needs if name not in done and context.records.key(name) != whole[name]]
-    if missing:
-        raise UsageError(
-            "stage-needs-earlier",
-            f"{plan.stage} needs {', '.join(missing)}, which is not done in this workspace",
-            why=f"seen no record of {', '.join(missing)} for this lock in run {context.workspace.run}",
-            fix="Leave out --from, or begin earlier.",
+    def _finish(
+        self,
+        plan: StagePlan,
+        outcome: Literal["done", "reused", "failed", "stopped"],
+        started: float,
+        result: StageResult | None,
+    ) -> StageOutcome:
+        if outcome in ("done", "reused"):
+            self._ended.add(plan.stage)
+        seconds, summary = self._clock() - started, result.summary if result else ""
+        self._context.reporter.emit(
+            StageFinished(stage=plan.stage, outcome=outcome, seconds=round(seconds, 3), summary=summary)
         )
-
-
-def _finish(
-    context: Context, plan: StagePlan, outcome: str, seconds: float, result: StageResult | None
-) -> StageOutcome:
-    summary = result.summary if result else ""
-    event = {"stage": plan.stage, "outcome": outcome, "seconds": round(seconds, 3), "summary": summary}
-    context.reporter.emit(StageFinished.model_validate(event))
-    return StageOutcome(stage=plan.stage, outcome=outcome, key=plan.key, seconds=seconds, result=result)
+        key = self._whole[plan.stage]
+        return StageOutcome(stage=plan.stage, outcome=outcome, key=key, seconds=seconds, result=result)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import fcntl
 import hashlib
 import io
 import json
@@ -22,7 +23,10 @@ import sys
 import tarfile
 import tempfile
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 HERE = Path(__file__).resolve().parent
 
@@ -71,7 +75,8 @@ def main() -> int:
     """Find or make the image; print its id on stdout and everything else on stderr."""
     options = parse()
     try:
-        print(ensure_image(options))
+        with one_at_a_time(options.cache):
+            print(ensure_image(options))
     except (Stop, OSError) as error:
         print(f"make_image: {error}", file=sys.stderr)
         return 1
@@ -116,13 +121,21 @@ def ensure_image(options: argparse.Namespace) -> str:
         say(f"{marked} is there already")
         run([options.engine, "tag", image, f"{options.name}:latest"])
         return image
-    options.cache.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=options.cache, prefix="making-") as place:
         root = Path(place, "root.tar")
         make_root(options, packages, root)
         load_image(options.engine, root, marked, inputs)
     run([options.engine, "tag", marked, f"{options.name}:latest"])
     return find_image(options.engine, marked)
+
+
+@contextlib.contextmanager
+def one_at_a_time(cache: Path) -> Iterator[None]:
+    """Two calls at once would share downloads; the second waits, and finds what the first made."""
+    cache.mkdir(parents=True, exist_ok=True)
+    with (cache / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def read_packages(path: Path) -> list[str]:

@@ -22,7 +22,7 @@ from torchbuild.model.artifact import ImageRef
 from torchbuild.model.command import Command
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from torchbuild.context import Completed, Executor
 
@@ -242,7 +242,7 @@ def test_what_prevents_a_start_is_the_machines_error(
 
 
 def test_log_is_complete_and_in_order(bench: Bench) -> None:
-    """stdout and stderr are one stream, in the order in which they were written."""
+    """Stdout and stderr are one stream, in the order in which they were written."""
     bench.shell("i=0; while [ $i -lt 300 ]; do echo out $i; echo err $i >&2; i=$((i+1)); done")
     assert bench.log.read_text() == "".join(f"out {i}\nerr {i}\n" for i in range(300))
 
@@ -331,8 +331,8 @@ def test_jobs_are_told_to_the_build(bench: Bench) -> None:
 def test_memory_is_limited(bench: Bench) -> None:
     """A container that asks for more memory than it may have is stopped, and not this machine."""
     executor = bench.make(memory_gib=0.0625)
-    # tail keeps what it may yet have to print: more than the limit, all of it anonymous memory.
-    command = Command(argv=("/usr/bin/tail", "-c", "300000000", "/dev/zero"))
+    # Its one buffer is anonymous memory, several times the limit.
+    command = Command(argv=("/bin/dd", "if=/dev/zero", "of=/dev/null", "bs=300M", "count=1"))
     assert executor.run(command, log=bench.log).exit_code == 137
 
 

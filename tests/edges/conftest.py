@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import subprocess
+import sys
 import threading
 import warnings
 from collections import defaultdict
@@ -16,6 +18,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+from torchbuild.edges.git import GitEdge
 from torchbuild.edges.store import DirectoryStore
 
 if TYPE_CHECKING:
@@ -100,6 +103,7 @@ def _handler(server: WebServer) -> type[BaseHTTPRequestHandler]:  # noqa: C901  
                 server.status(404)(self)
 
         do_POST = do_GET  # noqa: N815
+        do_HEAD = do_GET  # noqa: N815
 
         def _file(self, path: str) -> None:
             body = server.files[path]
@@ -107,24 +111,30 @@ def _handler(server: WebServer) -> type[BaseHTTPRequestHandler]:  # noqa: C901  
             if self.headers.get("If-Modified-Since") == CLOCK:
                 server.status(304)(self)
                 return
-            start = self._start(tag)
+            start, end = self._range(tag, len(body))
             if start > len(body):
                 server.status(416)(self)
                 return
-            self.send_response(206 if start else 200)
-            if start:
-                self.send_header("Content-Range", f"bytes {start}-{len(body) - 1}/{len(body)}")
+            partial = (start, end) != (0, len(body))
+            self.send_response(206 if partial else 200)
+            if partial:
+                self.send_header("Content-Range", f"bytes {start}-{end - 1}/{len(body)}")
             self.send_header("Content-Type", server.types.get(path, "application/octet-stream"))
-            self.send_header("Content-Length", str(len(body) - start))
+            self.send_header("Content-Length", str(end - start))
+            self.send_header("Accept-Ranges", "bytes")
             self.send_header("ETag", tag)
             self.send_header("Last-Modified", CLOCK)
             self.end_headers()
-            self.wfile.write(body[start:])
+            if self.command != "HEAD":
+                self.wfile.write(body[start:end])
 
-        def _start(self, tag: str) -> int:
-            wanted = self.headers.get("Range", "")
-            same = self.headers.get("If-Range", tag) == tag
-            return int(wanted.removeprefix("bytes=").rstrip("-")) if wanted and same else 0
+        def _range(self, tag: str, length: int) -> tuple[int, int]:
+            wanted = re.fullmatch(r"bytes=(\d*)-(\d*)", self.headers.get("Range", ""))
+            if not wanted or self.headers.get("If-Range", tag) != tag:
+                return 0, length
+            if not wanted[1]:
+                return max(0, length - int(wanted[2])), length
+            return int(wanted[1]), min(length, int(wanted[2]) + 1) if wanted[2] else length
 
         def _git(self, path: str) -> None:
             """Run git http-backend as a web server would."""
@@ -159,6 +169,15 @@ def _handler(server: WebServer) -> type[BaseHTTPRequestHandler]:  # noqa: C901  
     return Handler
 
 
+class _Quiet(ThreadingHTTPServer):
+    """Clients that hang up are the subject here, not news."""
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say nothing about a broken connection."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)  # type: ignore[arg-type]
+
+
 @pytest.fixture
 def start_server() -> Iterator[Callable[[], WebServer]]:
     """Starts servers; all end with the test."""
@@ -166,7 +185,7 @@ def start_server() -> Iterator[Callable[[], WebServer]]:
 
     def start() -> WebServer:
         server = WebServer(url="")
-        real = ThreadingHTTPServer(("127.0.0.1", 0), _handler(server))
+        real = _Quiet(("127.0.0.1", 0), _handler(server))
         real.daemon_threads = True
         server.url = f"http://127.0.0.1:{real.server_address[1]}"
         threading.Thread(target=real.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
@@ -250,3 +269,51 @@ def make_repository(tmp_path: Path) -> Callable[[str], Repository]:
 def pauses() -> list[float]:
     """The pauses that were asked for; nobody waits for them."""
     return []
+
+
+@pytest.fixture
+def upstream(make_repository: Callable[[str], Repository]) -> Repository:
+    """A repository with a tag, an annotated tag, a branch and an executable file."""
+    repository = make_repository("project")
+    repository.commit({"a.txt": "one\n", "dir/b.sh": "#!/bin/sh\n"})
+    (repository.path / "dir/b.sh").chmod(0o755)
+    (repository.path / "link").symlink_to("a.txt")
+    repository.commit({}, "exec bit")
+    repository.git("tag", "v1.0")
+    repository.git("tag", "-a", "v1.1", "-m", "annotated")
+    repository.git("branch", "release/1.1")
+    repository.commit({"a.txt": "two\n"})
+    return repository
+
+
+@pytest.fixture
+def edge(tmp_path: Path, pauses: list[float]) -> GitEdge:
+    """The edge under test, with a cache of its own."""
+    return GitEdge(tmp_path / "cache", pause=pauses.append)
+
+
+@pytest.fixture
+def tree(edge: GitEdge, upstream: Repository, tmp_path: Path) -> Path:
+    """The first tag, checked out."""
+    commit = upstream.git("rev-parse", "v1.0")
+    place = tmp_path / "build/source"
+    edge.check_out(
+        edge.fetch_commit(str(upstream.path), commit),
+        commit,
+        place,
+        "https://me:s3cret@example.invalid/project.git",
+    )
+    return place
+
+
+@pytest.fixture
+def nested(make_repository: Callable[[str], Repository]) -> Repository:
+    """A project with a submodule by relative address, which has one of its own by absolute path."""
+    inner, middle, outer = (make_repository(name) for name in ("inner", "middle", "outer"))
+    inner.commit({"inner.txt": "inner\n"})
+    middle.git("submodule", "add", "--quiet", str(inner.path), "deep/inner")
+    middle.commit({"middle.txt": "middle\n"})
+    outer.git("submodule", "add", "--quiet", str(middle.path), "third_party/middle")
+    outer.git("config", "-f", ".gitmodules", "submodule.third_party/middle.url", "../middle")
+    outer.commit({"outer.txt": "outer\n"})
+    return outer

@@ -70,15 +70,13 @@ def test_each_refusal_is_told(engines: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "answer", "expected"),
+    ("answer", "expected"),
     [
-        ("podman", "true", True),
-        ("podman", "false", False),
-        ("docker", "[name=seccomp,profile=builtin name=rootless]", True),
-        ("docker", "[name=seccomp,profile=builtin]", False),
+        pytest.param("[name=seccomp,profile=builtin name=rootless]", True, id="a user's own daemon"),
+        pytest.param("[name=seccomp,profile=builtin]", False, id="a daemon that is root"),
     ],
 )
-def test_rootless_engine_is_known(name: str, answer: str, expected: bool, engines: Path) -> None:
-    """Whether the engine's root is an ordinary user is read from its own answer."""
-    install(engines, name, f"echo '{answer}'")
-    assert is_rootless(name) is expected
+def test_rootless_docker_is_known(answer: str, expected: bool, engines: Path) -> None:
+    """Whether docker's root is an ordinary user is read from its own answer."""
+    install(engines, "docker", f"echo '{answer}'")
+    assert is_rootless("docker") is expected

@@ -150,7 +150,9 @@ def test_store_and_caches_are_removed(builds: Path, store: DirectoryStore, tmp_p
     left.touch()
     os.utime(left, (0, 0))
     (tmp_path / "ccache").mkdir()
-    cleaned = clean(builds, runs=(), store=store, keep=[keep], caches=[tmp_path / "ccache"])
+    cleaned = clean(
+        builds, runs=(), store=store, keep=[keep], caches=[tmp_path / "ccache", tmp_path / "none"]
+    )
     assert {item.path for item in cleaned.removed} == {
         left,
         store.root() / "sha256" / hashlib.sha256(b"two").hexdigest()[:2] / hashlib.sha256(b"two").hexdigest(),

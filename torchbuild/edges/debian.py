@@ -154,6 +154,7 @@ def _scan(path: Path, source: str) -> Iterator[dict[str, str]]:
                 yield _fields(paragraph)
     except (lzma.LZMAError, EOFError, OSError) as error:
         path.unlink(missing_ok=True)
+        path.with_suffix(".json").unlink(missing_ok=True)
         raise FetchError(
             "debian-list-unreadable",
             f"{path.name}: the mirror's list of sources cannot be read",

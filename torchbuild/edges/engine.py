@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import PurePath
-
 from torchbuild.edges.process import capture
 from torchbuild.errors import HostError
 
@@ -44,12 +42,11 @@ def find_engine(wanted: str) -> str:
     )
 
 
-def is_rootless(engine: str) -> bool:
-    """Whether the engine's root is an ordinary user of the machine.
+def is_rootless(docker: str) -> bool:
+    """Whether docker's root is an ordinary user of the machine; podman maps users by itself.
 
     Raises:
         HostError: ``query-failed``.
     """
-    query = "{{.SecurityOptions}}" if PurePath(engine).name == "docker" else "{{.Host.Security.Rootless}}"
-    answer = capture(engine_argv(engine, "info", "--format", query), timeout_s=_PATIENCE_S)
-    return "rootless" in answer or answer.strip() == "true"
+    query = engine_argv(docker, "info", "--format", "{{.SecurityOptions}}")
+    return "rootless" in capture(query, timeout_s=_PATIENCE_S)

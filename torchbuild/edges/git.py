@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from torchbuild.edges import git_checkout, git_refs, patches
 from torchbuild.edges.atomic import remove_tree, translated
 from torchbuild.edges.git_address import check_url
-from torchbuild.edges.git_command import Ended, git, local_git, rewriting
+from torchbuild.edges.git_command import Ended, git, local_git, rewriting, unprompted_ssh
 from torchbuild.edges.git_failures import failure, persistently
 from torchbuild.edges.git_submodules import submodules_of
 from torchbuild.edges.locators import without_credentials
@@ -150,7 +150,10 @@ class GitEdge:
         real = (
             git(["ls-remote", "--get-url", "--", url], cwd=place, environ=environ).out.decode().strip() or url
         )
-        options = ["-c", "protocol.allow=never", "-c", f"protocol.{check_url(real)}.allow=always", *_STALLED]
+        spoken = check_url(real)
+        options = ["-c", "protocol.allow=never", "-c", f"protocol.{spoken}.allow=always", *_STALLED]
+        if spoken == "ssh":
+            environ |= unprompted_ssh(place)
 
         def attempt() -> Ended:
             ended = git([*options, *command, "--", *after], cwd=place, environ=environ)

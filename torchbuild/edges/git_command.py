@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-__all__ = ["Ended", "git", "local_git", "rewriting"]
+__all__ = ["Ended", "git", "local_git", "rewriting", "unprompted_ssh"]
 
 # What a surrounding git would hand to its children, see `git rev-parse --local-env-vars`, and what else would
 # change the meaning of a command. The user's own GIT_CONFIG_GLOBAL, GIT_SSH, GIT_SSL_CAINFO and so on stay.
@@ -100,7 +100,7 @@ def git(
 
 @functools.cache
 def _leash() -> tuple[str, ...]:
-    """What makes git end with this process, however that ends; nothing where the machine has no such thing."""
+    """What makes git end with this process, however that ends; nothing where there is no such program."""
     leash = ("setpriv", "--pdeathsig", "TERM", "--")
     try:
         tried = subprocess.run(
@@ -112,6 +112,15 @@ def _leash() -> tuple[str, ...]:
     except OSError:
         return ()
     return leash if tried.returncode == 0 else ()
+
+
+def unprompted_ssh(cwd: Path) -> dict[str, str]:
+    """Variables that keep ssh from asking the terminal, unless the user says how ssh is to be run."""
+    if any(os.environ.get(name) for name in ("GIT_SSH_COMMAND", "GIT_SSH")):
+        return {}
+    if git(["config", "--get", "core.sshCommand"], cwd=cwd).out.strip():
+        return {}
+    return {"GIT_SSH_COMMAND": "ssh -o BatchMode=yes"}
 
 
 def rewriting(prefixes: Mapping[str, str]) -> dict[str, str]:

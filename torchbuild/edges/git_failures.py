@@ -54,6 +54,7 @@ _TRANSIENT = (
     "transfer closed",
     "invalid index-pack output",
 )
+_HELPERLESS = ("cannot run ", "is not a git command", "unable to find remote helper")
 _FULL = ("no space left on device", "disk quota exceeded")
 _READ_ONLY = ("read-only file system", "unable to create temporary file", "insufficient permission")
 
@@ -88,6 +89,13 @@ def failure(stderr: str, url: str, doing: str) -> TorchbuildError:
             f"git may not write to {doing}",
             why=why,
             fix="Give this user the rights on the cache.",
+        )
+    if any(sign in said for sign in _HELPERLESS):
+        return HostError(
+            "git-helper-missing",
+            f"{place}: git lacks a program to {doing}",
+            why=why,
+            fix="Install what git names: apt-get install git openssh-client",
         )
     if any(sign in said for sign in _AUTH):
         return FetchError(

@@ -186,7 +186,7 @@ def clean(
         runs: the workspaces to remove; None means all, an empty collection none.
         store: the store to empty; None leaves it alone.
         keep: digests that stay in the store.
-        caches: directories to remove whole.
+        caches: directories to remove whole; one that is not there is not mentioned.
 
     Returns:
         What is gone, and what is not and why: a thing that cannot be removed does not stop the others.
@@ -197,7 +197,9 @@ def clean(
     chosen = [builds / run for run in runs] if runs is not None else list(_workspace_paths(builds))
     outcomes = [_attempt(path, partial(_remove_workspace, path, builds)) for path in chosen]
     outcomes += [_attempt(path, partial(_remove_whole, path)) for path in leftovers(builds)]
-    shared: list[tuple[Path, Callable[[], int]]] = [(path, partial(_remove_whole, path)) for path in caches]
+    shared: list[tuple[Path, Callable[[], int]]] = [
+        (path, partial(_remove_whole, path)) for path in caches if os.path.lexists(path)
+    ]
     if store is not None:
         shared += _stored(store, keep)
     busy = bool(shared) and any(_is_busy(path) for path in _workspace_paths(builds))

@@ -121,7 +121,9 @@ class LocalExecutor:
         query = Command(argv=NETWORK_QUERY, cwd="/")
         with _status() as (reader, writer):
             try:
-                devices = capture(self._launcher(query, writer), environ=_launcher_environ(), pass_fds=(writer,))
+                devices = capture(
+                    self._launcher(query, writer), environ=_launcher_environ(), pass_fds=(writer,)
+                )
             except HostError:
                 _raise_where_not_started(reader, sandbox.NOT_STARTED)
                 raise

@@ -12,7 +12,7 @@ from functools import cached_property
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import unquote, urldefrag, urljoin, urlsplit
+from urllib.parse import unquote, urldefrag, urljoin, urlsplit, urlunsplit
 from urllib.request import url2pathname
 
 from packaging.utils import canonicalize_name
@@ -135,7 +135,16 @@ class PackageIndex:
                 why=(f"seen: {without_credentials(page)} lists no such file", "wanted: exactly that file"),
                 fix="Use an index that has it ([machine] index_url), or run torchbuild lock again.",
             )
-        return found
+        return found._replace(url=_with_credentials(found.url, self.settings.index_url))
+
+
+def _with_credentials(url: str, index_url: str) -> str:
+    """The file's address, with the index's user and password where it lies on the same host."""
+    file, index = urlsplit(url), urlsplit(index_url)
+    user, at, host = index.netloc.rpartition("@")
+    if at and (file.scheme, file.netloc) == (index.scheme, host):
+        return urlunsplit(file._replace(netloc=f"{user}@{host}"))
+    return url
 
 
 def _files(web: Web, page: str) -> dict[str, IndexFile]:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-import re
 import select
 import signal
 import subprocess
+import threading
 import time
 from collections import deque
 from typing import TYPE_CHECKING
 
 from torchbuild.context import Completed
 from torchbuild.edges.atomic import translated
+from torchbuild.edges.lines import LineSplitter
 from torchbuild.errors import HostError
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from io import FileIO
     from pathlib import Path
 
-__all__ = ["GRACE_S", "TAIL_LINES", "LineSplitter", "attach", "capture", "run_process"]
+__all__ = ["GRACE_S", "TAIL_LINES", "attach", "capture", "run_process"]
 
 TAIL_LINES = 200
 """Lines kept in `Completed.tail`."""
@@ -31,51 +32,6 @@ GRACE_S = 5.0
 """What a process group gets between SIGTERM and SIGKILL, to remove its half-written files."""
 
 _CHUNK = 1 << 16
-_LONGEST_LINE = 1 << 16
-_LINE_END = re.compile(rb"\r\n|\n|\r")
-
-
-class LineSplitter:
-    """Bytes in, lines out. What a line may hold is bounded, so that memory is too."""
-
-    def __init__(self) -> None:
-        self._rest = b""
-        self._return: str | None = None
-        """What a carriage return at the very end ended: None where there was none."""
-
-    def feed(self, chunk: bytes) -> list[str]:
-        """The lines that `chunk` completes, without their ends; a carriage return is an end.
-
-        An empty line that a carriage return ends is a progress display's and is dropped.
-        """
-        lines: list[str] = []
-        if self._return is not None and chunk.startswith(b"\n"):
-            # One line end, cut in two by the pipe; an empty line is only now known to be one.
-            lines = [""] if self._return == "" else []
-            chunk = chunk[1:]
-        data = self._rest + chunk
-        start = 0
-        line = b""
-        for match in _LINE_END.finditer(data):
-            line = data[start : match.start()]
-            if line or match.group() != b"\r":
-                lines += _pieces(line)
-            start = match.end()
-        self._return = line.decode(errors="replace") if data.endswith(b"\r") else None
-        rest = data[start:]
-        whole = len(rest) - len(rest) % _LONGEST_LINE
-        self._rest = rest[whole:]
-        return lines + (_pieces(rest[:whole]) if whole else [])
-
-    def end(self) -> list[str]:
-        """The last line, where it had no end."""
-        rest, self._rest = self._rest, b""
-        return _pieces(rest) if rest else []
-
-
-def _pieces(line: bytes) -> list[str]:
-    cuts = range(0, max(len(line), 1), _LONGEST_LINE)
-    return [line[cut : cut + _LONGEST_LINE].decode(errors="replace") for cut in cuts]
 
 
 def run_process(
@@ -185,7 +141,8 @@ def attach(
     Raises:
         HostError: ``program-missing``, ``program-not-started``, ``directory-missing``.
     """
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # A handler and not SIG_IGN, which the program would inherit.
+    before = signal.signal(signal.SIGINT, lambda _number, _frame: None)
     try:
         with _translated_start(argv, cwd):
             process = subprocess.Popen(argv, cwd=cwd, env=dict(environ), pass_fds=pass_fds)
@@ -233,31 +190,54 @@ def _group(
     grace_s: float = GRACE_S,
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Start a program in a session of its own; nothing of its process group outlives the body."""
-    with _translated_start(argv, cwd):
-        process = subprocess.Popen(
-            argv,
-            cwd=cwd,
-            env=dict(environ),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=output,
-            start_new_session=True,
-            pass_fds=pass_fds,
-        )
     with contextlib.ExitStack() as cleanup:
-        for stream in (process.stdout, process.stderr):
-            if stream is not None:
-                cleanup.enter_context(stream)
-        try:
-            yield process
-        except BaseException:
+        with _translated_start(argv, cwd), _interrupt_deferred():
+            process = subprocess.Popen(
+                argv,
+                cwd=cwd,
+                env=dict(environ),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=output,
+                start_new_session=True,
+                pass_fds=pass_fds,
+            )
+            cleanup.push(lambda kind, *_: _end(process, grace_s if kind else None))
+        yield process
+
+
+def _end(process: subprocess.Popen[bytes], grace_s: float | None) -> None:
+    """End what is left of the group: at once, or with a time of grace."""
+    try:
+        if grace_s is not None:
             _signal_group(process, signal.SIGTERM)
             _await_end(process, grace_s)
-            raise
-        finally:
-            # The leader is not reaped before this: its number still names this group and no other.
-            _signal_group(process, signal.SIGKILL)
-            process.wait()
+    finally:
+        # The leader is not reaped before this: its number still names this group and no other.
+        _signal_group(process, signal.SIGKILL)
+        process.wait()
+        for stream in (process.stdout, process.stderr):
+            if stream is not None:
+                stream.close()
+
+
+@contextlib.contextmanager
+def _interrupt_deferred() -> Iterator[None]:
+    """Let Ctrl-C wait until the body has ended: between fork and return nobody would know the child yet.
+
+    A handler of ours and not a blocked or ignored signal, because a child inherits those.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    pressed: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _frame: pressed.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if pressed:
+            signal.raise_signal(signal.SIGINT)
 
 
 @contextlib.contextmanager

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Sequence
 
 from pydantic import ValidationError
 
@@ -20,26 +21,35 @@ class StageRecords:
     """Records of one workspace; satisfies `torchbuild.context.Records`."""
 
     def __init__(self, workspace: DirectoryWorkspace, *, paranoid: bool = False) -> None:
+        """Nothing is read yet.
+
+        Args:
+            workspace: whose stages.
+            paranoid: read every file again before believing that it is intact, not only its metadata.
+        """
         self._workspace = workspace
         self._paranoid = paranoid
 
-    def reuse(self, stage: str, key: str, makes: Sequence[str]) -> StageResult | None:  # noqa: ARG002
+    def reuse(self, stage: str, key: str, makes: Sequence[str]) -> StageResult | None:
         """The recorded result, if the key is the same and every path is as the stage left it."""
         record = self._workspace.recorded(stage)
         if record is None or record.key != key:
             return None
+        watched = {entry.path for entry in record.manifest.entries}
+        if not watched.issuperset(self._relative(makes)):  # another version's record
+            return None
         if intact(self._workspace.root, record.manifest, paranoid=self._paranoid):
             return None
         try:
-            return StageResult.model_validate_json(_json(record.result))
+            return StageResult.model_validate_json(json.dumps(record.result))
         except ValidationError:  # another version's words
             return None
 
     def remember(self, stage: str, key: str, makes: Sequence[str], result: StageResult) -> None:
-        """Record the stage with what it made."""
-        root = self._workspace.root
-        paths = [str(self._workspace.inside(path).relative_to(root)) for path in makes]
-        manifest = take(root, paths, without=_NOT_WATCHED)
+        """Record the stage with what it made, each file with its digest: a new time stamp alone is no change."""
+        manifest = take(
+            self._workspace.root, tuple(self._relative(makes)), hashed=True, without=_NOT_WATCHED
+        )
         self._workspace.record(stage, key, StageResult.model_dump(result, mode="json"), manifest)
 
     def forget(self, stage: str) -> None:
@@ -51,8 +61,6 @@ class StageRecords:
         record = self._workspace.recorded(stage)
         return record.key if record else None
 
-
-def _json(value: object) -> str:
-    import json  # noqa: PLC0415  one use
-
-    return json.dumps(value)
+    def _relative(self, makes: Sequence[str]) -> Iterator[str]:
+        for path in makes:
+            yield self._workspace.inside(path).relative_to(self._workspace.root).as_posix()

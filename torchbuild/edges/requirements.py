@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import tempfile
 import tomllib
 from pathlib import Path
@@ -24,8 +25,10 @@ if TYPE_CHECKING:
 __all__ = ["resolve_requirements"]
 
 _KEPT = (
-    "PATH HOME TMPDIR XDG_CACHE_HOME SSL_CERT_FILE SSL_CERT_DIR NETRC UV_CACHE_DIR UV_HTTP_TIMEOUT "
-    "HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY http_proxy https_proxy all_proxy no_proxy"
+    *("PATH", "HOME", "TMPDIR", "XDG_CACHE_HOME", "UV_CACHE_DIR"),
+    *("SSL_CERT_FILE", "SSL_CERT_DIR", "NETRC", "UV_HTTP_TIMEOUT", "UV_HTTP_RETRIES"),
+    *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"),
+    *("http_proxy", "https_proxy", "all_proxy", "no_proxy"),
 )
 """How the network is reached and where a cache lies; nothing of it decides what is chosen."""
 
@@ -70,8 +73,8 @@ def resolve_requirements(
     with tempfile.TemporaryDirectory(prefix="torchbuild-resolve-") as directory:
         for name, lines in wanted.items():
             (Path(directory) / f"{name}.txt").write_text("".join(f"{_checked(line)}\n" for line in lines))
-        arguments = _arguments(python_version, machine, glibc, index_url)
-        lock = tomllib.loads(_compile(Path(directory), arguments))
+        arguments = _arguments(python_version, machine, glibc)
+        lock = tomllib.loads(_compile(Path(directory), arguments, index_url))
     tags = target_tags(python_version, machine, glibc)
     chosen = [_artifact(package, tags) for package in lock.get("packages", [])]
     return tuple(sorted(chosen, key=lambda artifact: artifact.locator))
@@ -97,18 +100,19 @@ def _bad_requirement(line: str, seen: str) -> RecipeError:
     )
 
 
-def _arguments(python_version: str, machine: str, glibc: str, index_url: str) -> list[str]:
+def _arguments(python_version: str, machine: str, glibc: str) -> list[str]:
     return [
         "requirements.txt",
         "--override=overrides.txt",
         "--constraint=constraints.txt",
+        # Else uv looks for an interpreter of the target's version, which takes a second and decides nothing.
+        f"--python={sys.executable}",
         f"--python-version={python_version.rstrip('t')}",
         f"--python-platform={python_platform(machine, glibc)}",
-        *([f"--default-index={index_url}"] if index_url else []),
     ]
 
 
-def _compile(directory: Path, arguments: list[str]) -> str:
+def _compile(directory: Path, arguments: list[str], index_url: str) -> str:
     """What uv writes as pylock.toml."""
     from uv import find_uv_bin  # noqa: PLC0415  looks for the program when it is imported
 
@@ -116,11 +120,15 @@ def _compile(directory: Path, arguments: list[str]) -> str:
         *("pip", "compile", "--format=pylock.toml", "--no-config", "--only-binary=:all:", "--no-header"),
         *("--no-python-downloads", "--color=never", "--no-progress", "--output-file=pylock.toml"),
     ]
-    environ = {name: os.environ[name] for name in _KEPT.split() if name in os.environ}
+    environ = {name: os.environ[name] for name in _KEPT if name in os.environ}
     # Only uv's own variable names the authorities to uv; requests and pip have others.
     authorities = os.environ.get("PIP_CERT") or os.environ.get("REQUESTS_CA_BUNDLE")
     if authorities:
         environ.setdefault("SSL_CERT_FILE", authorities)
+    if index_url:
+        environ["UV_DEFAULT_INDEX"] = (
+            index_url  # not an option: it may hold a password, and options are public
+        )
     try:
         ended = subprocess.run(
             [find_uv_bin(), *fixed, *arguments],
@@ -195,7 +203,7 @@ def _artifact(package: dict[str, Any], tags: dict[Tag, int]) -> Artifact:
 
 
 def _rank(file: str, tags: dict[Tag, int]) -> tuple[int, int] | None:
-    """How well a wheel fits, best first: by its best tag, then by the highest build number; None: it does not."""
+    """How well a wheel fits, best first: by best tag, then by highest build number; None: it does not."""
     try:
         _, _, build, its = parse_wheel_filename(file)
     except InvalidWheelFilename:

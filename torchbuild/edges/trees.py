@@ -1,4 +1,4 @@
-"""Archives and directory trees, by way of the store; satisfies `torchbuild.context.Trees`."""
+"""Archives, files and directory trees, by way of the store; satisfies `torchbuild.context.Trees`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from pathlib import Path
 
 from torchbuild.context import Store
 from torchbuild.edges.archive import read_member, unpack
-from torchbuild.edges.atomic import sha256_of, temp_beside, translated, write_text
+from torchbuild.edges.atomic import remove_tree, sha256_of, temp_beside, translated, write_bytes
 from torchbuild.edges.manifest import tree_digest
+from torchbuild.edges.mounts import copy_over
 from torchbuild.errors import FetchError, StageError
 from torchbuild.model.artifact import Artifact
 
@@ -19,20 +20,26 @@ _NOT_CONTENT = (".git",)
 
 
 class StoreTrees:
-    """Trees out of one store."""
+    """Trees out of one store. Every OSError leaves here as a HostError."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._whole: set[str] = set()
+        """Digests whose files were read and compared by us."""
 
     def unpack(
         self, artifact: Artifact, destination: Path, *, strip: int = 0, only: str | None = None
     ) -> None:
-        """Unpack a stored archive safely."""
-        destination.parent.mkdir(parents=True, exist_ok=True)
+        """Unpack a stored archive safely; the destination must not exist."""
+        self.make(destination.parent)
         unpack(self.stored(artifact.sha256), destination, strip=strip, only=only)
 
     def member(self, artifact: Artifact, name: str) -> bytes:
-        """One file of a stored archive."""
+        """One file of a stored archive.
+
+        Raises:
+            FetchError: ``archive-member-missing``, and as `stored`.
+        """
         content = read_member(self.stored(artifact.sha256), name, strip=0)
         if content is None:
             raise FetchError(
@@ -44,7 +51,11 @@ class StoreTrees:
         return content
 
     def stored(self, sha256: str) -> Path:
-        """A stored file."""
+        """A stored file, read once and compared with its digest.
+
+        Raises:
+            FetchError: ``stored-file-gone``, ``stored-file-damaged``.
+        """
         path = self._store.get(sha256)
         if path is None:
             raise FetchError(
@@ -53,10 +64,17 @@ class StoreTrees:
                 why="seen nothing under this digest; fetch brings it",
                 fix="Run the build again from fetch: torchbuild build --from fetch.",
             )
+        if sha256 not in self._whole:
+            _require_whole(path, sha256)
+            self._whole.add(sha256)
         return path
 
     def only_wheel(self, folder: Path) -> Path:
-        """The one wheel of a folder."""
+        """The one wheel of a folder.
+
+        Raises:
+            StageError: ``wheel-missing``.
+        """
         wheels = sorted(folder.glob("*.whl"))
         if len(wheels) != 1:
             raise StageError(
@@ -73,8 +91,8 @@ class StoreTrees:
 
     def copy(self, source: Path, target: Path) -> str:
         """Copy by temp and rename; the digest of what arrived."""
+        self.make(target.parent)
         with translated(target):
-            target.parent.mkdir(parents=True, exist_ok=True)
             temp = temp_beside(target)
             try:
                 shutil.copyfile(source, temp)
@@ -84,10 +102,48 @@ class StoreTrees:
                 temp.unlink(missing_ok=True)
         return digest
 
-    def write(self, path: Path, text: str) -> None:
+    def write(self, path: Path, content: str | bytes, *, mode: int = 0o644) -> None:
         """Write by temp and rename."""
-        write_text(path, text)
+        write_bytes(path, content.encode() if isinstance(content, str) else content, mode=mode)
+
+    def read(self, path: Path) -> str | None:
+        """The text of a file; None where there is none."""
+        with translated(path):
+            try:
+                return path.read_text(encoding="utf-8", errors="replace")
+            except FileNotFoundError:
+                return None
+
+    def make(self, path: Path) -> None:
+        """Make a directory and those above it."""
+        with translated(path):
+            path.mkdir(parents=True, exist_ok=True)
+
+    def remove(self, path: Path) -> None:
+        """Remove a file, a link or a tree."""
+        remove_tree(path)
+
+    def move(self, source: Path, target: Path) -> None:
+        """Give a file or a tree another place."""
+        self.make(target.parent)
+        with translated(target):
+            source.replace(target)
+
+    def clone(self, source: Path, target: Path) -> None:
+        """Copy a directory as it is."""
+        copy_over(source, target)
 
     def digest(self, tree: Path) -> str:
         """Digest of a directory's contents."""
         return tree_digest(tree, without=_NOT_CONTENT)
+
+
+def _require_whole(path: Path, sha256: str) -> None:
+    seen = sha256_of(path)
+    if seen != sha256:
+        raise FetchError(
+            "stored-file-damaged",
+            f"{path}: the store's file is not what its name says",
+            why=(f"seen sha256 {seen}", f"wanted sha256 {sha256}"),
+            fix=f"Remove {path}, then run the build again from fetch: torchbuild build --from fetch.",
+        )

@@ -7,7 +7,7 @@ import json
 import os
 import platform
 import sys
-from typing import Any, Dict, List, Optional, Sequence
+from typing import Any, Sequence
 
 from .checks import CHECKS
 from .runner import Outcome, run_check
@@ -17,7 +17,7 @@ __all__ = ["main"]
 _SCHEMA = 1
 
 
-def main(argv: Optional[Sequence[str]] = None) -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     """Run what `argv` asks for; the exit code."""
     options = _parser().parse_args(argv)
     chosen = [check for check in CHECKS if not options.only or check.NAME in options.only]
@@ -48,7 +48,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _report(package: str, outcomes: List[Outcome]) -> Dict[str, Any]:
+def _report(package: str, outcomes: list[Outcome]) -> dict[str, Any]:
     findings = [finding for outcome in outcomes for finding in outcome.findings]
     return {
         "schema": _SCHEMA,

@@ -9,12 +9,14 @@ import math
 import random
 import struct
 from operator import mul
-from typing import Iterable, List, Sequence
+from typing import Iterable, List, NamedTuple, Sequence
 
 __all__ = [
     "ROUNDING",
     "Matrix",
+    "Product",
     "error_ratio",
+    "exact_product",
     "largest",
     "largest_difference",
     "product",
@@ -27,6 +29,17 @@ Matrix = List[List[float]]
 
 ROUNDING = {"float32": 2.0**-24, "float64": 2.0**-53}
 """Unit roundoff by the name of the type."""
+
+
+class Product(NamedTuple):
+    """A matrix product and what it may be wrong by."""
+
+    values: Matrix
+    """The product, each element rounded once for each factor and once at the end."""
+    sizes: Matrix
+    """The product of the absolute values: what rounding errors are measured in."""
+    length: int
+    """Terms of each sum."""
 
 
 def random_matrix(rows: int, columns: int, seed: int) -> Matrix:
@@ -42,13 +55,39 @@ def single(value: float) -> float:
 
 def transposed(matrix: Sequence[Sequence[float]]) -> Matrix:
     """Rows as columns."""
-    return [list(column) for column in zip(*matrix)]  # noqa: B905  older than strict=
+    return [list(column) for column in zip(*matrix)]  # noqa: B905  strict= is younger than Python 3.8
 
 
 def product(a: Sequence[Sequence[float]], b: Sequence[Sequence[float]]) -> Matrix:
     """The matrix product; each element is rounded once for each factor and once at the end."""
     columns = transposed(b)
     return [[math.fsum(map(mul, row, column)) for column in columns] for row in a]
+
+
+def exact_product(a: Matrix, b: Matrix) -> Product:
+    """The product, and the measure of its rounding errors."""
+    columns = [list(map(abs, column)) for column in transposed(b)]
+    sizes = [[sum(map(mul, map(abs, row), column)) for column in columns] for row in a]
+    return Product(product(a, b), sizes, len(b))
+
+
+def error_ratio(seen: Sequence[Sequence[float]], wanted: Product, rounding: float) -> float:
+    """How much of the error that a product may have is used up: right is at most 1.
+
+    The bound is the textbook one, element by element: (k + 3) roundoffs of the product of absolute values,
+    where k is the length of the sums. It holds for every order of summation.
+    """
+    if [len(row) for row in seen] != [len(row) for row in wanted.values]:
+        return math.inf
+    unit = (wanted.length + 3) * rounding
+    rows = zip(seen, wanted.values, wanted.sizes)  # noqa: B905
+    return largest(_ratio(abs(s - w), unit * size) for row in rows for s, w, size in zip(*row))  # noqa: B905
+
+
+def _ratio(error: float, bound: float) -> float:
+    if bound:
+        return error / bound
+    return math.inf if error else error
 
 
 def largest(values: Iterable[float]) -> float:
@@ -65,29 +104,5 @@ def largest_difference(seen: Sequence[Sequence[float]], wanted: Sequence[Sequenc
     """The largest absolute difference; infinite where the shapes differ."""
     if [len(row) for row in seen] != [len(row) for row in wanted]:
         return math.inf
-    pairs = ((s, w) for row, other in zip(seen, wanted) for s, w in zip(row, other))  # noqa: B905
-    return largest(abs(s - w) for s, w in pairs)
-
-
-def error_ratio(
-    seen: Sequence[Sequence[float]],
-    a: Sequence[Sequence[float]],
-    b: Sequence[Sequence[float]],
-    rounding: float,
-) -> float:
-    """How much of the error that a product may have is used up: right is at most 1.
-
-    The bound is the textbook one, element by element: (k + 3) roundoffs of the product of absolute values,
-    where k is the length of the sums. It holds for every order of summation.
-    """
-    wanted = product(a, b)
-    sizes = product([list(map(abs, row)) for row in a], [list(map(abs, row)) for row in b])
-    if [len(row) for row in seen] != [len(row) for row in wanted]:
-        return math.inf
-    unit = (len(b) + 3) * rounding
-    cells = (
-        (abs(s - w), unit * size)
-        for seen_row, wanted_row, size_row in zip(seen, wanted, sizes)  # noqa: B905
-        for s, w, size in zip(seen_row, wanted_row, size_row)  # noqa: B905
-    )
-    return largest(error / bound if bound else error * math.inf if error else 0.0 for error, bound in cells)
+    rows = zip(seen, wanted)  # noqa: B905
+    return largest(abs(s - w) for row in rows for s, w in zip(*row))  # noqa: B905

@@ -1,8 +1,8 @@
 """One check, one process: whatever happens in it, here is what it comes to.
 
 The process is a fork of one that never imported the subject, so nothing of one check is left for the next.
-Its standard output is turned to standard error; its findings come back through a file without a name, which
-cannot be held open, filled up or written to by what the subject started.
+Its standard output is turned to standard error; its findings come back through a file without a name, so
+that nothing the subject prints or leaves running gets in their way.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import signal
 import sys
 import tempfile
 import time
-from typing import IO, Any, Dict, List, NamedTuple, Optional, Sequence
+from typing import IO, Any, NamedTuple, Sequence, cast
 
 from .subject import missing
 from .verdict import Finding, failed, one_line, skipped
@@ -36,7 +36,7 @@ class Outcome(NamedTuple):
     """Wall time, with the import of the subject."""
     ended: str
     """How its process ended: ``exit 0``, ``signal 6 (SIGABRT)`` or ``time limit``."""
-    findings: List[Finding]
+    findings: list[Finding]
     """At least one."""
 
 
@@ -64,9 +64,7 @@ def run_check(check: Any, package: str, timeout_s: float) -> Outcome:
     ended = "time limit" if status is None else _ended(status)
     reference = reference_of(check.NAME)
     if ended != "exit 0":
-        what = (
-            "the check did not end well" if not findings else "the process did not end well after its check"
-        )
+        what = "the process did not end well{}".format(" after its check" if findings else "")
         wanted = "exit 0 within {:g} s".format(timeout_s)
         findings.append(failed(reference, what, "{} after {:.1f} s".format(ended, seconds), wanted))
     elif not findings:
@@ -87,7 +85,7 @@ def _become_child(parent: int) -> None:
     os.dup2(2, 1)
 
 
-def _perform(check: Any, package: str) -> List[Finding]:
+def _perform(check: Any, package: str) -> list[Finding]:
     """The check's findings, or the one that says why there are none."""
     reference = reference_of(check.NAME)
     try:
@@ -108,16 +106,16 @@ def _write(results: IO[bytes], findings: Sequence[Finding]) -> None:
     results.flush()
 
 
-def _read(content: bytes) -> List[Finding]:
+def _read(content: bytes) -> list[Finding]:
     """The findings; none where the process died before or while it wrote them."""
     try:
         found = json.loads(content.decode("ascii"))
     except ValueError:
         return []
-    return [Finding(**finding) for finding in found]
+    return cast("list[Finding]", found) if isinstance(found, list) else []
 
 
-def _wait(child: int, timeout_s: float) -> Optional[int]:
+def _wait(child: int, timeout_s: float) -> int | None:
     """The child's wait status; None where the time was over first, and then it is dead."""
     deadline = time.monotonic() + timeout_s
     while time.monotonic() < deadline:
@@ -141,9 +139,6 @@ def _kill_group(child: int) -> None:
 def _ended(status: int) -> str:
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
-        return "signal {} ({})".format(number, _signal_names().get(number, "?"))
+        names = {int(known): known.name for known in signal.Signals}
+        return "signal {} ({})".format(number, names.get(number, "unnamed"))
     return "exit {}".format(os.WEXITSTATUS(status))
-
-
-def _signal_names() -> Dict[int, str]:
-    return {int(known): known.name for known in signal.Signals}

@@ -25,7 +25,7 @@ def find(subject: Any, dotted: str) -> Any:
     return found
 
 
-def missing(subject: Any, needs: Sequence[str]) -> "list[str]":
+def missing(subject: Any, needs: Sequence[str]) -> list[str]:
     """Those of `needs` that the subject does not have."""
     return [dotted for dotted in needs if not _has(subject, dotted)]
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 from torchbuild.context import Completed, Context
 from torchbuild.errors import StageError
-from torchbuild.model.command import BUILD_ROOT
+from torchbuild.model.command import expand
 from torchbuild.model.lock import Expectation, Lock
 from torchbuild.model.stage import StagePlan, StageResult, lock_part, stage_key
 from torchbuild.report.events import Progress
 from torchbuild.resolve.frontend import front_end
+from torchbuild.resolve.orders import GATE, ORDER, USAGE, build_order, bypassed, gate_findings, refuse
 
 __all__ = ["NAME", "REVISION", "Plan", "Result", "plan", "run"]
 
@@ -29,6 +29,7 @@ _CACHE_WORDS = (
     "unsupported",
     "called_for_link",
 )
+_MOST_EVIDENCE = 40
 
 
 class Plan(StagePlan):
@@ -59,39 +60,30 @@ def plan(lock: Lock) -> Plan:
 
 def run(plan: Plan, context: Context) -> Result:
     """Compile, going on where an earlier run ended. With `context.target`, only as far as that."""
-    inside = context.workspace.inside
-    for stale in inside("{dist}").glob("*"):
-        stale.unlink()
-    for name in ("compile.json", "gate.json.tmp"):
-        inside("{shim}/" + name).unlink(missing_ok=True)
-    statslog = inside(STATSLOG)
-    statslog.unlink(missing_ok=True)
-    inside("{shim}/order.json").write_text(json.dumps(_order(plan, context)), encoding="utf-8")
-    command = plan.commands[0].with_environ(context.executor.environment())
+    inside, trees = context.workspace.inside, context.trees
+    for path in ("{dist}", USAGE, GATE + ".tmp", STATSLOG):
+        trees.remove(inside(path))
+    for path in ("{dist}", "{work}/home", "{work}/tmp"):
+        trees.make(inside(path))
+    statslog = expand(STATSLOG) if plan.compiler_cache else None
+    trees.write(inside(ORDER), build_order(plan.expect, context.target, statslog))
     watch = _Watch(context)
-    done = context.executor.run(command, log=context.workspace.logs / f"{NAME}.log", on_line=watch.line)
-    usage = _usage(inside("{shim}/compile.json"))
+    log = context.workspace.logs / f"{NAME}.log"
+    command = plan.commands[0].with_environ(context.executor.environment())
+    done = context.executor.run(command, log=log, on_line=watch.line)
+    usage = _usage(trees.read(inside(USAGE)))
     stopped = context.target is not None and usage.get("exit_code") == 0
-    if not stopped and (done.exit_code != 0 or not list(inside("{dist}").glob("*.whl"))):
-        raise _failed(done, watch, context)
+    if not stopped:
+        refuse(gate_findings(trees.read(inside(GATE))) or (), str(log))
+        _require_end(done, usage, watch, context)
     evidence = {
         "edges": str(watch.total),
         "wall_seconds": f"{done.seconds:.1f}",
         **{name: str(value) for name, value in usage.items() if name != "exit_code"},
-        **(_cache_statistics(statslog) if plan.compiler_cache else {}),
+        **_cache_statistics(trees.read(inside(STATSLOG)) or ""),
     }
     what = f"stopped after {context.target}, as asked" if stopped else f"{watch.total} edges"
     return Result(summary=what + _hits(evidence), evidence=tuple(sorted(evidence.items())), stopped=stopped)
-
-
-def _order(plan: Plan, context: Context) -> dict[str, Any]:
-    return {
-        "mode": "build",
-        "build_dir": f"{BUILD_ROOT}/source/build",
-        "target": context.target,
-        "statslog": STATSLOG.replace("{work}", BUILD_ROOT) if plan.compiler_cache else None,
-        "expect": [item.model_dump(mode="json") for item in plan.expect],
-    }
 
 
 class _Watch:
@@ -115,38 +107,47 @@ class _Watch:
             )
         elif text.startswith("FAILED: "):
             self._open = not self.failed
-        if self._open and len(self.failed) < 40:  # noqa: PLR2004  enough of the first failing edge to see its cause
+        if self._open and len(self.failed) < _MOST_EVIDENCE:
             self.failed.append(text)
+
+
+def _require_end(done: Completed, usage: dict[str, Any], watch: _Watch, context: Context) -> None:
+    """A wheel counts only where ninja ran behind the gate and ended well."""
+    if done.exit_code != 0:
+        raise _failed(done, watch, context)
+    if not usage:
+        raise bypassed(done.log)
+    context.trees.only_wheel(context.workspace.inside("{dist}"))
 
 
 def _failed(done: Completed, watch: _Watch, context: Context) -> StageError:
     """The causal block is the first failing edge's own output, not the last lines."""
+    at = f" at {watch.failed[0].removeprefix('FAILED: ')}" if watch.failed else ""
+    causes = [line.strip() for line in watch.failed if "error" in line.lower()]
+    causes += [line.strip() for line in done.tail if line.startswith("ninja: error")]
     return StageError(
         "compile-failed",
-        f"compile stopped with exit code {done.exit_code}"
-        + (f" at {watch.failed[0].removeprefix('FAILED: ')}" if watch.failed else ""),
-        why=next((line.strip() for line in watch.failed if "error" in line.lower()), "see the lines below"),
+        f"compile stopped with exit code {done.exit_code}{at}",
+        why=causes[0] if causes else "see the lines below",
         fix=f"Correct the cause, then run the same command again: what was compiled is kept. "
         f"To look around: torchbuild shell {context.workspace.run}",
-        evidence=tuple(watch.failed) or done.tail[-40:],
+        evidence=tuple(watch.failed) or done.tail[-_MOST_EVIDENCE:],
         link=str(done.log),
     )
 
 
-def _usage(path: Path) -> dict[str, Any]:
+def _usage(text: str | None) -> dict[str, Any]:
+    """What the shim measured; empty where ninja was not reached, or did not end."""
     try:
-        usage: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        usage = json.loads(text or "{}")
+    except (ValueError, RecursionError):
         return {}
-    return usage
+    return usage if isinstance(usage, dict) else {}
 
 
-def _cache_statistics(statslog: Path) -> dict[str, str]:
+def _cache_statistics(text: str) -> dict[str, str]:
     """Counts of ccache's own words over the compile edges alone; configure's probes are not in them."""
-    try:
-        words = statslog.read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return {}
+    words = text.splitlines()
     return {f"cache_{word}": str(words.count(word)) for word in _CACHE_WORDS if word in words}
 
 

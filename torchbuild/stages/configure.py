@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import shutil
-from typing import Any
-
 from torchbuild.context import Context
 from torchbuild.errors import StageError
-from torchbuild.model.command import BUILD_ROOT
-from torchbuild.model.finding import Finding, failures
 from torchbuild.model.lock import Expectation, Lock
 from torchbuild.model.stage import StagePlan, StageResult, lock_part, stage_key
+from torchbuild.report.events import Found
 from torchbuild.resolve.frontend import front_end
+from torchbuild.resolve.orders import BUILD_DIR, GATE, ORDER, bypassed, gate_findings, gate_order, refuse
 
 __all__ = ["NAME", "REVISION", "Plan", "Result", "plan", "run"]
 
 NAME = "configure"
 REVISION = 1
-BUILD_DIR = "{source}/build"
 
 
 class Plan(StagePlan):
@@ -39,7 +34,7 @@ def plan(lock: Lock) -> Plan:
         stage=NAME,
         key=stage_key(NAME, REVISION, lock_part(lock, *fields)),
         needs=("source",),
-        makes=("{shim}/gate.json", f"{BUILD_DIR}/build.ninja"),
+        makes=(GATE, f"{BUILD_DIR}/build.ninja"),
         commands=(front_end(lock),),
         expect=lock.expect,
     )
@@ -47,55 +42,52 @@ def plan(lock: Lock) -> Plan:
 
 def run(plan: Plan, context: Context) -> Result:
     """Configure in an empty build tree and read the cache back. Refused means: nothing was compiled."""
-    inside = context.workspace.inside
-    for path in (BUILD_DIR, "{dist}"):
-        shutil.rmtree(inside(path), ignore_errors=True)
-    inside("{dist}").mkdir(parents=True)
-    gate = inside("{shim}/gate.json")
-    gate.unlink(missing_ok=True)
-    order = {
-        "mode": "gate",
-        "build_dir": f"{BUILD_ROOT}/source/build",
-        "expect": [item.model_dump(mode="json") for item in plan.expect],
-    }
-    inside("{shim}/order.json").write_text(json.dumps(order), encoding="utf-8")
+    inside, trees = context.workspace.inside, context.trees
+    for path in (BUILD_DIR, "{dist}", GATE):
+        trees.remove(inside(path))
+    for path in ("{dist}", "{work}/home", "{work}/tmp"):
+        trees.make(inside(path))
+    trees.write(inside(ORDER), gate_order(plan.expect))
     log = context.workspace.logs / f"{NAME}.log"
-    done = context.executor.run(plan.commands[0], log=log)
-    if not gate.exists():
+    command = plan.commands[0].with_environ(context.executor.environment())
+    done = context.executor.run(command, log=log)
+    findings = gate_findings(trees.read(inside(GATE)))
+    if findings is None and done.exit_code == 0:
+        raise bypassed(log)
+    if findings is None:
         raise StageError(
             "configure-failed",
             f"the tree did not configure (exit code {done.exit_code})",
-            why=_last_cmake_error(done.tail) or "the front end ended before its first build call",
-            fix=f"Read {log}; then `torchbuild shell {context.workspace.run}` to look around.",
+            why=cmake_error(done.tail) or "the front end ended before its first build call",
+            fix=f"Correct what the lines above name. To look around: torchbuild shell {context.workspace.run}",
             evidence=done.tail[-30:],
             link=str(log),
         )
-    findings = tuple(
-        Finding.model_validate(item) for item in json.loads(gate.read_text(encoding="utf-8"))["findings"]
-    )
-    _refuse(findings, str(log))
-    evidence: dict[str, Any] = {"configure_seconds": f"{done.seconds:.1f}", "compared": str(len(findings))}
+    for finding in findings:
+        context.reporter.emit(Found(stage=NAME, finding=finding))
+    refuse(findings, str(log))
+    evidence = (("compared", str(len(findings))), ("configure_seconds", f"{done.seconds:.1f}"))
     return Result(
-        summary=f"{len(findings)} values compared with the lock, all equal",
+        summary="what CMake made of the request is what was asked for",
         findings=findings,
-        evidence=tuple(sorted(evidence.items())),
+        evidence=evidence,
     )
 
 
-def _refuse(findings: tuple[Finding, ...], log: str) -> None:
-    wrong = failures(findings)
-    if not wrong:
-        return
-    raise StageError(
-        "gate-refused",
-        f"{len(wrong)} of {len(findings)} values are not what was asked for; nothing was compiled",
-        why=tuple(f"[{item.reference}] {item.what}: wanted {item.wanted}, got {item.seen}" for item in wrong),
-        fix="Look at the configure log for the first of these names; correct the recipe or the builder.",
-        link=log,
-    )
+def cmake_error(tail: tuple[str, ...]) -> tuple[str, ...]:
+    """The first error that CMake printed, with the lines that say what it is; else the front end's own."""
+    for number, line in enumerate(tail):
+        if line.startswith("CMake Error"):
+            return (line.strip(), *_indented(tail[number + 1 :]))
+    return tuple(line.strip() for line in tail if line.startswith(("error:", "ERROR ")))[:1]
 
 
-def _last_cmake_error(tail: tuple[str, ...]) -> str:
-    return next(
-        (line.strip() for line in tail if "CMake Error" in line or line.lstrip().startswith("Error")), ""
-    )
+def _indented(lines: tuple[str, ...]) -> list[str]:
+    """A message of CMake is indented, and blank lines stand between its paragraphs."""
+    found: list[str] = []
+    for line in lines:
+        if line.strip() and not line.startswith(" "):
+            break
+        if line.strip():
+            found.append(line.strip())
+    return found[:6]

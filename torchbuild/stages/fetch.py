@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-
 from torchbuild.context import Context
 from torchbuild.model.artifact import Artifact
 from torchbuild.model.lock import Lock, LockedSubmodule
@@ -14,6 +12,8 @@ __all__ = ["NAME", "REVISION", "Plan", "Result", "plan", "run"]
 
 NAME = "fetch"
 REVISION = 1
+INPUTS = "{work}/inputs"
+_FOLDERS = ("build", "run", "verify")
 
 
 class Plan(StagePlan):
@@ -38,14 +38,14 @@ def plan(lock: Lock) -> Plan:
         if lock.source.commit
         else ()
     )
-    groups = (("build", lock.build_requires), ("run", lock.run_requires), ("verify", lock.verify_requires))
+    groups = zip(_FOLDERS, (lock.build_requires, lock.run_requires, lock.verify_requires), strict=True)
     return Plan(
         stage=NAME,
         key=stage_key(
             NAME, REVISION, lock_part(lock, "source", "build_requires", "run_requires", "verify_requires")
         ),
         needs=(),
-        makes=("{work}/inputs",),
+        makes=(INPUTS,),
         commands=(),
         artifacts=lock.artifacts(),
         repositories=(*own, *lock.source.submodules),
@@ -54,30 +54,34 @@ def plan(lock: Lock) -> Plan:
 
 
 def run(plan: Plan, context: Context) -> Result:
-    """Fetch what the store lacks, then lay the wheels out by name."""
+    """Fetch what the store lacks, then lay the wheels out by name, each compared with its digest."""
 
     def progress(done: int, total: int, name: str) -> None:
         context.reporter.emit(Progress(stage=NAME, done=done, total=total, unit="bytes", what=name))
 
     context.network.fetch(plan.artifacts, progress)
-    for number, repository in enumerate(plan.repositories):
-        what = f"{repository.path} at {repository.commit[:12]}"
-        context.reporter.emit(
-            Progress(stage=NAME, done=number, total=len(plan.repositories), unit="files", what=what)
-        )
-        context.git.fetch_commit(repository.url, repository.commit)
+    _fetch_repositories(plan, context)
     _lay_inputs(plan, context)
-    size = sum(artifact.size or 0 for artifact in plan.artifacts)
+    stored = {item.sha256: context.trees.stored(item.sha256).stat().st_size for item in plan.artifacts}
+    size = sum(stored.values())
     return Result(
-        summary=f"{len(plan.artifacts)} files, {size / 1e6:.1f} MB, {len(plan.repositories)} repositories",
-        evidence=(("files", str(len(plan.artifacts))), ("bytes", str(size))),
+        summary=f"{len(stored)} files, {size / 1e6:.1f} MB, {len(plan.repositories)} repositories",
+        evidence=(("bytes", str(size)), ("files", str(len(stored)))),
     )
 
 
+def _fetch_repositories(plan: Plan, context: Context) -> None:
+    for number, repository in enumerate(plan.repositories):
+        what = f"{repository.path} at {repository.commit[:12]}"
+        total = len(plan.repositories)
+        context.reporter.emit(Progress(stage=NAME, done=number, total=total, unit="files", what=what))
+        context.git.fetch_commit(repository.url, repository.commit)
+
+
 def _lay_inputs(plan: Plan, context: Context) -> None:
-    inputs = context.workspace.inside("{work}/inputs")
-    shutil.rmtree(inputs, ignore_errors=True)
-    for folder in ("build", "run", "verify"):
-        (inputs / folder).mkdir(parents=True)
+    inputs = context.workspace.inside(INPUTS)
+    context.trees.remove(inputs)
+    for folder in _FOLDERS:
+        context.trees.make(inputs / folder)
     for folder, artifact in plan.inputs:
-        shutil.copyfile(context.trees.stored(artifact.sha256), inputs / folder / artifact.name)
+        context.trees.copy(context.trees.stored(artifact.sha256), inputs / folder / artifact.name)

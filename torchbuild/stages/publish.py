@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from torchbuild.context import Context
+from torchbuild.errors import PublishError
 from torchbuild.model.lock import Lock
 from torchbuild.model.stage import StagePlan, StageResult, stage_key
 from torchbuild.resolve.lockfile import dump_lock
@@ -37,10 +38,20 @@ def plan(lock: Lock) -> Plan:
 
 
 def run(plan: Plan, context: Context) -> Result:
-    """Copy by temp and rename, so that a name never stands for half a wheel."""
-    wheel = context.trees.only_wheel(context.workspace.inside("{dist}"))
-    target = context.publish_dir / wheel.name
-    digest = context.trees.copy(wheel, target)
-    context.trees.write(target.with_suffix(".lock"), plan.lock_text)
-    context.trees.write(target.with_suffix(".whl.sha256"), f"{digest}  {wheel.name}\n")
-    return Result(summary=str(target), evidence=(("path", str(target)), ("sha256", digest)))
+    """Copy by temp and rename, so that a name never stands for half a wheel. The same wheel stays as it is."""
+    trees = context.trees
+    wheel = trees.only_wheel(context.workspace.inside("{dist}"))
+    target, digest = context.publish_dir / wheel.name, trees.file_digest(wheel)
+    is_there = target.is_file() and trees.file_digest(target) == digest
+    if not is_there and trees.copy(wheel, target) != digest:
+        raise PublishError(
+            "published-wheel-differs",
+            f"{target} is not the wheel that was verified",
+            why=f"wanted sha256 {digest}",
+            fix=f"Check the file system that holds {target.parent}, then run the same command again.",
+        )
+    trees.write(target.with_suffix(".lock"), plan.lock_text)
+    trees.write(target.with_suffix(".whl.sha256"), f"{digest}  {wheel.name}\n")
+    summary = f"{target} (the same wheel was there)" if is_there else str(target)
+    evidence = (("bytes", str(wheel.stat().st_size)), ("path", str(target)), ("sha256", digest))
+    return Result(summary=summary, evidence=evidence)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
 from pathlib import Path
 
 from torchbuild.context import Context
 from torchbuild.errors import StageError
 from torchbuild.model.command import Command
-from torchbuild.model.lock import Lock, LockedOverlay, LockedPatch, LockedSource
+from torchbuild.model.lock import Lock, LockedOverlay, LockedPatch, LockedSource, LockedSubmodule
 from torchbuild.model.stage import StagePlan, StageResult, lock_part, stage_key
 from torchbuild.report.events import Progress
 from torchbuild.resolve.frontend import plain
@@ -26,8 +25,6 @@ class Plan(StagePlan):
 
     source: LockedSource
     """The tree."""
-    epoch: int
-    """Time that unpacked files without one get."""
 
 
 class Result(StageResult):
@@ -41,7 +38,7 @@ def plan(lock: Lock) -> Plan:
         for item in lock.source.overlays
         if item.path is not None
     )
-    steps = tuple(plain(lock, *item.argv, cwd=f"{TREE}/{item.cwd}") for item in lock.source.prepare)
+    steps = tuple(plain(lock, *_found(item.argv), cwd=f"{TREE}/{item.cwd}") for item in lock.source.prepare)
     return Plan(
         stage=NAME,
         key=stage_key(NAME, REVISION, lock_part(lock, "source", "epoch", "image")),
@@ -49,30 +46,32 @@ def plan(lock: Lock) -> Plan:
         makes=(TREE,),
         commands=(*copies, *steps),
         source=lock.source,
-        epoch=lock.epoch,
     )
+
+
+def _found(argv: tuple[str, ...]) -> tuple[str, ...]:
+    """A program by its bare name is looked up on the build's own PATH."""
+    return argv if "/" in argv[0] else ("/usr/bin/env", *argv)
 
 
 def run(plan: Plan, context: Context) -> Result:
     """Make the tree anew. A tree that an earlier run left unfinished is thrown away."""
-    tree = context.workspace.inside(TREE)
-    shutil.rmtree(tree, ignore_errors=True)
-    _lay_tree(plan, context, tree)
+    context.trees.remove(context.workspace.inside(TREE))
+    _lay_tree(plan.source, context)
     for number, patch in enumerate(plan.source.patches):
         _tell(context, number, len(plan.source.patches), patch.name)
-        context.git.apply_patch(tree, _patch_file(patch, plan.source, context))
+        context.git.apply_patch(context.workspace.inside(TREE), _patch_file(patch, plan.source, context))
     for overlay in plan.source.overlays:
-        if overlay.artifact is not None:
-            _lay_overlay(overlay, context, tree)
-        else:
-            (tree / overlay.to).parent.mkdir(parents=True, exist_ok=True)
-            _remove_empty(tree / overlay.to)
+        _tell(context, 0, 0, overlay.to)
+        _lay_overlay(overlay, context)
     for index, command in enumerate(plan.commands):
+        _tell(context, index, len(plan.commands), command.argv[0])
         _prepare(command, context, append=index > 0)
-    digest = context.trees.digest(tree)
+    digest = context.trees.digest(context.workspace.inside(TREE))
+    parts = {"patches": len(plan.source.patches), "submodules": len(plan.source.submodules)}
     return Result(
-        summary=f"{len(plan.source.patches)} patches, {len(plan.source.submodules)} submodules",
-        evidence=(("tree", digest), ("patches", str(len(plan.source.patches)))),
+        summary=", ".join(f"{count} {name}" for name, count in parts.items()),
+        evidence=(("tree", digest), *((name, str(count)) for name, count in parts.items())),
     )
 
 
@@ -80,50 +79,50 @@ def _tell(context: Context, done: int, total: int, what: str) -> None:
     context.reporter.emit(Progress(stage=NAME, done=done, total=total, unit="files", what=what))
 
 
-def _lay_tree(plan: Plan, context: Context, tree: Path) -> None:
-    source = plan.source
+def _lay_tree(source: LockedSource, context: Context) -> None:
+    tree = context.workspace.inside(TREE)
     if source.kind == "git":
-        context.git.check_out(
-            context.git.fetch_commit(source.url, source.commit), source.commit, tree, source.url
-        )
+        _check_out(LockedSubmodule(path=".", url=source.url, commit=source.commit), tree, context)
         for module in source.submodules:
-            _tell(context, 0, 0, module.path)
-            bare = context.git.fetch_commit(module.url, module.commit)
-            _remove_empty(tree / module.path)
-            context.git.check_out(bare, module.commit, tree / module.path, module.url)
+            _check_out(module, _free_place(module.path, context), context)
     elif source.artifact is not None:
         context.trees.unpack(source.artifact, tree, strip=source.strip)
     else:
-        _copy_path(plan, context, tree)
+        _copy_path(source, tree, context)
 
 
-def _copy_path(plan: Plan, context: Context, tree: Path) -> None:
-    origin = context.recipe_dir / plan.source.path
-    shutil.copytree(origin, tree, symlinks=True)
+def _check_out(module: LockedSubmodule, place: Path, context: Context) -> None:
+    _tell(context, 0, 0, module.path)
+    bare = context.git.fetch_commit(module.url, module.commit)
+    context.git.check_out(bare, module.commit, place, module.url)
+
+
+def _copy_path(source: LockedSource, tree: Path, context: Context) -> None:
+    context.trees.clone(context.recipe_dir / source.path, tree)
     digest = context.trees.digest(tree)
-    if digest != plan.source.tree:
+    if digest != source.tree:
         raise StageError(
             "source-changed",
-            f"{plan.source.path} is not what was locked",
-            why=(f"seen tree {digest}", f"wanted tree {plan.source.tree}"),
+            f"{source.path} is not what was locked",
+            why=(f"seen tree {digest}", f"wanted tree {source.tree}"),
             fix="Run `torchbuild lock` and review what changed.",
         )
 
 
 def _patch_file(patch: LockedPatch, source: LockedSource, context: Context) -> Path:
     """The patch as a file of its own, its digest checked."""
-    if patch.origin.startswith("recipe:"):
+    kind, _, where = patch.origin.partition(":")
+    if kind == "recipe":
         content = context.trees.stored(patch.sha256).read_bytes()
+    elif source.series is not None:
+        content = context.trees.member(source.series, where)
     else:
-        if source.series is None:
-            raise _changed(patch, "no series")
-        content = context.trees.member(source.series, patch.origin.partition(":")[2])
+        raise _changed(patch, "no archive that holds it")
     seen = hashlib.sha256(content).hexdigest()
     if seen != patch.sha256:
-        raise _changed(patch, seen)
+        raise _changed(patch, f"sha256 {seen}")
     target = context.workspace.path / "patches" / f"{patch.sha256[:12]}-{Path(patch.name).name}"
-    target.parent.mkdir(exist_ok=True)
-    target.write_bytes(content)
+    context.trees.write(target, content)
     return target
 
 
@@ -131,35 +130,40 @@ def _changed(patch: LockedPatch, seen: str) -> StageError:
     return StageError(
         "patch-changed",
         f"{patch.name} is not the patch that was locked",
-        why=(f"seen {seen}", f"wanted {patch.sha256}"),
+        why=(f"seen {seen}", f"wanted sha256 {patch.sha256}"),
         fix="Run `torchbuild lock` and review what changed.",
     )
 
 
-def _lay_overlay(overlay: LockedOverlay, context: Context, tree: Path) -> None:
-    """The archive's contents, or those of its directory `only`, become the tree's directory `to`."""
-    if overlay.artifact is None:
-        return
-    target, temp = tree / overlay.to, context.workspace.path / "overlay"
-    _remove_empty(target)
-    shutil.rmtree(temp, ignore_errors=True)
-    context.trees.unpack(overlay.artifact, temp, strip=overlay.strip, only=overlay.only)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    (temp / (overlay.only or ".")).rename(target)
-    shutil.rmtree(temp, ignore_errors=True)
+def _lay_overlay(overlay: LockedOverlay, context: Context) -> None:
+    """The archive's contents, or those of its directory `only`, become the tree's directory `to`.
+
+    A directory of the image is copied by a command of the plan, inside the build.
+    """
+    target, temp = _free_place(overlay.to, context), context.workspace.path / "overlay"
+    context.trees.make(target.parent)
+    if overlay.artifact is not None:
+        context.trees.unpack(overlay.artifact, temp, strip=overlay.strip, only=overlay.only)
+        context.trees.move(temp / (overlay.only or "."), target)
+        context.trees.remove(temp)
 
 
-def _remove_empty(path: Path) -> None:
-    """A submodule's place is an empty directory; anything else there is not ours to remove."""
-    if path.is_dir() and not any(path.iterdir()):
-        path.rmdir()
-    elif path.exists():
+def _free_place(path: str, context: Context) -> Path:
+    """A place of the tree, links above it followed inside the build alone, with nothing there yet.
+
+    A submodule's place is an empty directory; anything else there is not ours to remove.
+    """
+    place = context.workspace.inside(f"{TREE}/{path}")
+    if place.is_dir() and not place.is_symlink() and not any(place.iterdir()):
+        place.rmdir()
+    elif place.is_symlink() or place.exists():
         raise StageError(
             "overlay-over-files",
-            f"{path.name} is already in the tree",
-            why=f"seen files in {path}; wanted an empty place",
-            fix="Lay the overlay elsewhere, or remove the files with a patch.",
+            f"{path} is already in the tree",
+            why=f"seen something at {place}; wanted an empty place",
+            fix="Lay it elsewhere, or remove what is there with a patch.",
         )
+    return place
 
 
 def _prepare(command: Command, context: Context, *, append: bool) -> None:
@@ -170,7 +174,7 @@ def _prepare(command: Command, context: Context, *, append: bool) -> None:
             "prepare-failed",
             f"a preparation step of the source failed: {command.argv[0]}",
             why=f"exit code {done.exit_code} of {' '.join(command.argv)}",
-            fix=f"Read {log}; correct source.prepare of the recipe.",
+            fix="Correct source.prepare of the recipe; the lines above and the log say what it met.",
             evidence=done.tail[-20:],
             link=str(log),
         )

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import json
-import shutil
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
-from packaging.utils import canonicalize_name, parse_wheel_filename
+from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
+from packaging.version import InvalidVersion
 
-from torchbuild.context import Context
-from torchbuild.errors import StageError
+from torchbuild.context import Completed, Context
+from torchbuild.errors import LockError, StageError
 from torchbuild.model.artifact import Artifact
-from torchbuild.model.command import BUILD_ROOT
-from torchbuild.model.finding import Finding, failures
+from torchbuild.model.command import BUILD_ROOT, Command
+from torchbuild.model.finding import Finding, Outcome, failures
 from torchbuild.model.lock import Lock, LockedPython
 from torchbuild.model.stage import StagePlan, StageResult, lock_part, stage_key
+from torchbuild.report.events import Found
 from torchbuild.resolve.frontend import VENV_PYTHON, install_command, plain, requirement_lines
 
 __all__ = ["NAME", "REVISION", "Plan", "Result", "plan", "run"]
@@ -73,31 +73,26 @@ def plan(lock: Lock) -> Plan:
 
 
 def _package(artifact: Artifact) -> tuple[str, str]:
-    name, version, _, _ = parse_wheel_filename(artifact.name)
+    try:
+        name, version, _, _ = parse_wheel_filename(artifact.name)
+    except (InvalidWheelFilename, InvalidVersion) as error:
+        raise LockError(
+            "lock-requirement-not-a-wheel",
+            f"the lock's build requirement {artifact.locator} is not a wheel",
+            why=str(error),
+            fix="Make the lock anew with `torchbuild lock`.",
+        ) from error
     return str(canonicalize_name(name)), str(version)
 
 
 def run(plan: Plan, context: Context) -> Result:
     """Build the environment, then read back what it is."""
-    log = context.workspace.logs / f"{NAME}.log"
-    make, install, _ = plan.commands
-    for folder in ("home", "tmp", "dist", "shim"):
-        context.workspace.inside("{work}/" + folder).mkdir(parents=True, exist_ok=True)
-    context.workspace.inside(REQUIREMENTS).write_text(plan.requirements, encoding="utf-8")
-    for append, command in ((False, make), (True, install)):
-        done = context.executor.run(command, log=log, append=append)
-        if done.exit_code != 0:
-            raise StageError(
-                "toolchain-failed",
-                "the build environment could not be made",
-                why=f"exit code {done.exit_code} of {' '.join(command.argv[:4])} …",
-                fix=f"Read {log}; the cause is in the lines above.",
-                evidence=done.tail[-20:],
-                link=str(log),
-            )
+    _make(plan, context)
     _lay_shim(context)
     seen = _probe(plan, context)
     findings = tuple(_judge(plan, seen))
+    for finding in findings:
+        context.reporter.emit(Found(stage=NAME, finding=finding))
     wrong = failures(findings)
     if wrong:
         raise StageError(
@@ -105,9 +100,9 @@ def run(plan: Plan, context: Context) -> Result:
             f"the build environment is not what the lock says: {', '.join(item.reference for item in wrong)}",
             why=tuple(f"{item.what}: seen {item.seen}, wanted {item.wanted}" for item in wrong),
             fix="Make the lock anew with `torchbuild lock` if the builder changed, or repair the builder.",
-            link=str(log),
+            link=str(context.workspace.logs / "toolchain-probe.log"),
         )
-    evidence = tuple((name, str(seen[name])) for name in ("version", "cxx", "cmake", "ninja"))
+    evidence = tuple((name, str(seen[name])) for name in ("cmake", "cxx", "ninja", "version"))
     return Result(
         summary=f"Python {seen['version']}, {seen['cxx']}, {seen['cmake']}",
         findings=findings,
@@ -115,33 +110,59 @@ def run(plan: Plan, context: Context) -> Result:
     )
 
 
+def _make(plan: Plan, context: Context) -> None:
+    inside, trees = context.workspace.inside, context.trees
+    trees.remove(inside("{shim}"))
+    for folder in ("home", "tmp", "dist", "shim"):
+        trees.make(inside("{work}/" + folder))
+    trees.write(inside(REQUIREMENTS), plan.requirements)
+    log = context.workspace.logs / f"{NAME}.log"
+    for index, command in enumerate(plan.commands[:2]):
+        done = context.executor.run(command, log=log, append=index > 0)
+        if done.exit_code != 0:
+            raise _failed(command, done)
+
+
+def _failed(command: Command, done: Completed) -> StageError:
+    return StageError(
+        "toolchain-failed",
+        "the build environment could not be made",
+        why=f"exit code {done.exit_code} of {' '.join(command.argv[:4])} …",
+        fix="Mend what the lines above name, then run the same command again.",
+        evidence=done.tail[-20:],
+        link=str(done.log),
+    )
+
+
 def _lay_shim(context: Context) -> None:
     """Our ninja takes the place of the real one, which moves beside the orders."""
-    inside = context.workspace.inside
+    inside, trees = context.workspace.inside, context.trees
     real, ours = inside("{shim}/ninja-real"), inside("{venv}/bin/ninja")
-    ours.replace(real)
-    ours.write_text(SHIM, encoding="utf-8")
-    ours.chmod(0o755)
-    package = inside("{shim}/torchbuild_shim")
-    shutil.rmtree(package, ignore_errors=True)
-    package.mkdir(parents=True)
+    if not ours.is_file():
+        raise LockError(
+            "lock-lacks-ninja",
+            "the lock's build requirements bring no ninja",
+            why="wanted a wheel that installs bin/ninja",
+            fix="Make the lock anew with `torchbuild lock`.",
+        )
+    trees.move(ours, real)
+    trees.write(ours, SHIM, mode=0o755)
     for item in files("torchbuild.shim").iterdir():
         if item.name.endswith(".py"):
-            (package / item.name).write_text(item.read_text(encoding="utf-8"), encoding="utf-8")
-    inside("{shim}/order.json").unlink(missing_ok=True)
+            trees.write(inside("{shim}/torchbuild_shim/" + item.name), item.read_text(encoding="utf-8"))
 
 
 def _probe(plan: Plan, context: Context) -> dict[str, Any]:
     log = context.workspace.logs / "toolchain-probe.log"
     done = context.executor.run(plan.commands[2], log=log)
     try:
-        seen: dict[str, Any] = json.loads(Path(done.log).read_text(encoding="utf-8"))
+        seen: dict[str, Any] = json.loads(context.trees.read(done.log) or "")
     except ValueError as error:
         raise StageError(
             "toolchain-probe-failed",
             "the interpreter of the build environment does not start as it should",
             why=f"exit code {done.exit_code}; wanted a report of itself",
-            fix=f"Read {log}; repair the interpreter, or lock another one.",
+            fix="Repair the interpreter, or lock another one; what it said is in the lines above.",
             evidence=done.tail[-20:],
             link=str(log),
         ) from error
@@ -177,7 +198,5 @@ def _judge(plan: Plan, seen: dict[str, Any]) -> list[Finding]:
 
 
 def _equal(reference: str, what: str, seen: str, wanted: str) -> Finding:
-    outcome = "passed" if seen == wanted else "failed"
-    return Finding.model_validate(
-        {"reference": reference, "outcome": outcome, "what": what, "seen": seen, "wanted": wanted}
-    )
+    outcome: Outcome = "passed" if seen == wanted else "failed"
+    return Finding(reference=reference, outcome=outcome, what=what, seen=seen, wanted=wanted)

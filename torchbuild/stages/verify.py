@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import shutil
-from pathlib import Path
 from typing import Any
 
-from torchbuild.context import Context
+from pydantic import ValidationError
+
+from torchbuild.context import Completed, Context
 from torchbuild.errors import VerifyError
 from torchbuild.inspection.config_show import compare_config, parse_config_show
-from torchbuild.model.command import BUILD_ROOT
+from torchbuild.model.command import BUILD_ROOT, Command
 from torchbuild.model.finding import Finding, failures
 from torchbuild.model.lock import Lock, LockedVerify
 from torchbuild.model.stage import StagePlan, StageResult, lock_part, stage_key
@@ -24,6 +24,7 @@ NAME = "verify"
 REVISION = 1
 HOME = "{work}/verify"
 PYTHON = f"{HOME}/venv/bin/python"
+CONFIG = "smoke-config"
 
 
 class Plan(StagePlan):
@@ -40,63 +41,69 @@ class Result(StageResult):
 
 
 def plan(lock: Lock) -> Plan:
-    """An empty venv, the wheel by hash, `pip check`, then the run-time checks."""
+    """An empty venv, the wheel by hash, `pip check`, then the run-time checks; nothing at level static."""
+    is_static = lock.verify.level == "static"
     files = requirement_lines(f"{BUILD_ROOT}/inputs/run", lock.run_requires)
     files += requirement_lines(f"{BUILD_ROOT}/inputs/verify", lock.verify_requires)
-    smoke = ("-I", f"{HOME}/smoke.pyz", "--package", lock.wheel.package)
     fields = ("verify", "run_requires", "verify_requires", "wheel")
     return Plan(
         stage=NAME,
         key=stage_key(NAME, REVISION, lock_part(lock, *fields)),
         needs=("compile",),
-        makes=(f"{HOME}/verify.json",),
-        commands=(
-            plain(
-                lock, lock.python.executable, "-I", "-m", "venv", "--without-pip", "--clear", f"{HOME}/venv"
-            ),
-            install_command(lock, PYTHON, f"{HOME}/requirements.txt"),
-            plain(lock, PYTHON, "-I", pip_wheel(lock), "check", cwd=HOME),
-            plain(lock, PYTHON, *smoke, cwd=HOME),
-        ),
+        makes=() if is_static else (f"{HOME}/verify.json",),
+        commands=() if is_static else _commands(lock),
         requirements=files,
         verify=lock.verify,
     )
 
 
+def _commands(lock: Lock) -> tuple[Command, ...]:
+    smoke = ("-I", f"{HOME}/smoke.pyz", "--package", lock.wheel.package)
+    return (
+        plain(lock, lock.python.executable, "-I", "-m", "venv", "--without-pip", "--clear", f"{HOME}/venv"),
+        install_command(lock, PYTHON, f"{HOME}/requirements.txt"),
+        plain(lock, PYTHON, "-I", pip_wheel(lock), "check", cwd=HOME),
+        plain(lock, PYTHON, *smoke, cwd=HOME),
+    )
+
+
 def run(plan: Plan, context: Context) -> Result:
     """Install, check, use; refuse with all that is wrong."""
-    if plan.verify.level == "static":
-        note = Finding(
-            reference="verify-run",
-            outcome="not run",
-            what="run-time checks: the recipe asks for level static",
+    if not plan.commands:
+        why = "run-time checks: the recipe asks for level static"
+        return Result(
+            summary="not run: level static",
+            findings=_told((Finding(reference="verify-run", outcome="not run", what=why),), context),
         )
-        return Result(summary="not run: level static", findings=(note,))
-    home = context.workspace.inside(HOME)
-    shutil.rmtree(home, ignore_errors=True)
-    home.mkdir(parents=True)
+    home, trees = context.workspace.inside(HOME), context.trees
+    trees.remove(home)
+    for folder in (home, context.workspace.inside("{work}/home"), context.workspace.inside("{work}/tmp")):
+        trees.make(folder)
     _install(plan, context)
     bundle(home / "smoke.pyz")
-    report = _smoke(plan, context)
-    shown = tuple(Finding.model_validate(item) for item in report["findings"])
-    findings = (*shown, *_settings(plan, report))
-    findings = (*findings, *_required(plan, findings))
-    for finding in findings:
-        context.reporter.emit(Found(stage=NAME, finding=finding))
+    shown, settings = _smoke(plan, context)
+    findings = (*shown, *compare_config(parse_config_show(settings), plan.verify.settings))
+    findings = _told((*findings, *_required(plan, findings)), context)
     _refuse(findings, context)
-    (home / "verify.json").write_text(
-        json.dumps([item.model_dump(mode="json") for item in findings], indent=1), encoding="utf-8"
-    )
+    text = json.dumps([item.model_dump(mode="json") for item in findings], indent=1)
+    trees.write(home / "verify.json", text + "\n")
     passed = sum(item.outcome == "passed" for item in findings)
     not_run = sum(item.outcome == "not run" for item in findings)
     return Result(summary=f"{passed} checks passed, {not_run} not run", findings=findings)
 
 
+def _told(findings: tuple[Finding, ...], context: Context) -> tuple[Finding, ...]:
+    for finding in findings:
+        context.reporter.emit(Found(stage=NAME, finding=finding))
+    return findings
+
+
 def _install(plan: Plan, context: Context) -> None:
-    wheel = context.trees.only_wheel(context.workspace.inside("{dist}"))
-    digest = context.trees.file_digest(wheel)
+    trees = context.trees
+    wheel = trees.only_wheel(context.workspace.inside("{dist}"))
+    digest = trees.file_digest(wheel)
     lines = plan.requirements + f"file://{BUILD_ROOT}/dist/{wheel.name} --hash=sha256:{digest}\n"
-    context.workspace.inside(f"{HOME}/requirements.txt").write_text(lines, encoding="utf-8")
+    trees.write(context.workspace.inside(f"{HOME}/requirements.txt"), lines)
     log = context.workspace.logs / f"{NAME}.log"
     steps = ("an empty environment", "the wheel and its locked requirements, by hash", "`pip check`")
     for index, (command, what) in enumerate(zip(plan.commands[:3], steps, strict=True)):
@@ -112,28 +119,36 @@ def _install(plan: Plan, context: Context) -> None:
             )
 
 
-def _smoke(plan: Plan, context: Context) -> dict[str, Any]:
-    log = context.workspace.logs / "verify-checks.log"
-    done = context.executor.run(plan.commands[3], log=log)
-    text = Path(done.log).read_text(encoding="utf-8", errors="replace")
+def _smoke(plan: Plan, context: Context) -> tuple[tuple[Finding, ...], str]:
+    """What the checks found, and the text of ``config.show()``."""
+    done = context.executor.run(plan.commands[3], log=context.workspace.logs / "verify-checks.log")
     try:
-        report: dict[str, Any] = json.loads(text[text.index("{") :])
-    except ValueError as error:
-        raise VerifyError(
-            "checks-did-not-report",
-            "the run-time checks ended without a result",
-            why=f"exit code {done.exit_code}",
-            fix=f"Read {log}; then `torchbuild shell {context.workspace.run}`.",
-            evidence=done.tail[-20:],
-            link=str(log),
-        ) from error
-    return report
+        findings = tuple(
+            Finding.model_validate(item)
+            for item in _document(context.trees.read(done.log) or "")["findings"]
+        )
+    except (ValueError, TypeError, KeyError, RecursionError, ValidationError) as error:
+        raise _speechless(done, context) from error
+    if not findings:
+        raise _speechless(done, context)
+    return findings, next((item.seen for item in findings if item.reference == CONFIG), "")
 
 
-def _settings(plan: Plan, report: dict[str, Any]) -> tuple[Finding, ...]:
-    """The build settings that the wheel itself prints, against the lock."""
-    text = next((item["seen"] for item in report["findings"] if item["reference"] == "smoke-config"), "")
-    return compare_config(parse_config_show(text), plan.verify.settings)
+def _document(text: str) -> Any:  # noqa: ANN401  any JSON value
+    """The checks' report: the last object that begins a line of its own. Whatever else was said is around it."""
+    start = max(text.rfind("\n{\n") + 1, 0)
+    return json.JSONDecoder().raw_decode(text, start)[0]
+
+
+def _speechless(done: Completed, context: Context) -> VerifyError:
+    return VerifyError(
+        "checks-did-not-report",
+        "the run-time checks ended without a result",
+        why=f"exit code {done.exit_code}",
+        fix=f"Look around in the environment: torchbuild shell {context.workspace.run}",
+        evidence=done.tail[-20:],
+        link=str(done.log),
+    )
 
 
 def _required(plan: Plan, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:

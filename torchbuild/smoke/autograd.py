@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any, List
+from typing import Any
 
-from ..arithmetic import largest, largest_difference, product, random_matrix, transposed
-from ..verdict import Finding, within
+from .arithmetic import largest, largest_difference, product, random_matrix, transposed
+from .verdict import Finding, within
 
 __all__ = ["NAME", "NEEDS", "run"]
 
@@ -20,7 +20,7 @@ _NUMERIC = 1e-8
 """A central difference of step h is wrong by about h^2 and by the roundoff over h."""
 
 
-def run(subject: Any) -> List[Finding]:
+def run(subject: Any) -> list[Finding]:
     """Three findings: formula, differences, and the gradient of a product of matrices."""
     points = [value for row in random_matrix(4, 8, seed=5) for value in row]
     x = subject.tensor(points, dtype=subject.float64, requires_grad=True)
@@ -28,14 +28,10 @@ def run(subject: Any) -> List[Finding]:
     gradient = x.grad.tolist()
     formula = [math.cos(p) * p * p + 2 * p * math.sin(p) - math.exp(-p) for p in points]
     numeric = [_difference(subject, point) for point in points]
+    what = "d sum(sin(x) x^2 + exp(-x)) against "
     return [
-        within(
-            _REFERENCE,
-            "d sum(sin(x) x^2 + exp(-x)) against the formula",
-            _worst(gradient, formula),
-            _ANALYTIC,
-        ),
-        within(_REFERENCE, "the same against differences", _worst(gradient, numeric), _NUMERIC),
+        within(_REFERENCE, what + "the formula", _worst(gradient, formula), _ANALYTIC),
+        within(_REFERENCE, what + "differences", _worst(gradient, numeric), _NUMERIC),
         _matrices(subject),
     ]
 
@@ -52,7 +48,7 @@ def _difference(subject: Any, point: float) -> float:
     return (above - below) / (2 * _STEP)
 
 
-def _worst(seen: List[float], wanted: List[float]) -> float:
+def _worst(seen: list[float], wanted: list[float]) -> float:
     return largest(abs(s - w) for s, w in zip(seen, wanted))  # noqa: B905
 
 

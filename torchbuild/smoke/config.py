@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, List
+from typing import Any
 
-from ..subject import find, missing
-from ..verdict import Finding, failed, passed
+from .subject import find, missing
+from .verdict import Finding, failed, passed
 
 __all__ = ["NAME", "NEEDS", "run"]
 
@@ -15,7 +15,7 @@ NEEDS = ("__config__.show",)
 _SHOW, _PARALLEL = "smoke-config", "smoke-parallel-info"
 
 
-def run(subject: Any) -> List[Finding]:
+def run(subject: Any) -> list[Finding]:
     """The text of `show`, and of `parallel_info` where there is one, in `seen`."""
     findings = [_text(_SHOW, "the build's settings", find(subject, "__config__.show")())]
     if not missing(subject, ["__config__.parallel_info"]):

@@ -1,11 +1,11 @@
-"""Singular values: the factors multiply back, are orthogonal, and come in order. Proves that LAPACK is real."""
+"""Singular values: factors multiply back, are orthogonal, values fall. Proves that LAPACK is there."""
 
 from __future__ import annotations
 
-from typing import Any, List
+from typing import Any
 
-from ..arithmetic import ROUNDING, Matrix, largest, largest_difference, product, random_matrix, transposed
-from ..verdict import Finding, failed, passed, within
+from .arithmetic import ROUNDING, Matrix, largest, largest_difference, product, random_matrix, transposed
+from .verdict import Finding, failed, passed, within
 
 __all__ = ["NAME", "NEEDS", "run"]
 
@@ -18,12 +18,12 @@ _SLACK = 30
 """Allowed error in units of the larger dimension times the roundoff."""
 
 
-def run(subject: Any) -> List[Finding]:
+def run(subject: Any) -> list[Finding]:
     """Three findings for each type of number."""
     return [finding for dtype in ROUNDING for finding in _judge(subject, dtype)]
 
 
-def _judge(subject: Any, dtype: str) -> List[Finding]:
+def _judge(subject: Any, dtype: str) -> list[Finding]:
     back, orthogonal, ordered = [], [], True
     for seed, (rows, columns) in enumerate(_SHAPES):
         matrix = random_matrix(rows, columns, seed)

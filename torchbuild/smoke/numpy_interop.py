@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, List
+import importlib
+from typing import Any
 
-from ..verdict import Finding, failed, passed, skipped
+from .verdict import Finding, failed, passed, skipped
 
 __all__ = ["NAME", "NEEDS", "run"]
 
@@ -15,10 +16,10 @@ _REFERENCE = "smoke-numpy-interop"
 _TYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex64")
 
 
-def run(subject: Any) -> List[Finding]:
+def run(subject: Any) -> list[Finding]:
     """Two findings: values and types survive, memory is shared. `not run` where NumPy is not installed."""
     try:
-        import numpy
+        numpy = importlib.import_module("numpy")
     except ImportError as error:
         return [skipped(_REFERENCE, "NumPy does not import here: {}".format(error))]
     return [_values(subject, numpy), _memory(subject, numpy)]
@@ -45,6 +46,5 @@ def _memory(subject: Any, numpy: Any) -> Finding:
     tensor[2] = 7.0
     seen = (tensor.tolist(), array.tolist())
     wanted = ([0.0, 5.0, 7.0, 0.0],) * 2
-    return (passed if seen == wanted else failed)(
-        _REFERENCE, "one memory, seen from both sides", seen, wanted
-    )
+    judge = passed if seen == wanted else failed
+    return judge(_REFERENCE, "one memory, seen from both sides", seen, wanted)

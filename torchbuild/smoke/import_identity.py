@@ -6,14 +6,14 @@ import os
 import re
 import sys
 import sysconfig
-from typing import Any, List, Set
+from typing import Any
 
-from ..verdict import Finding, failed, passed, skipped
+from .verdict import Finding, failed, passed, skipped
 
 __all__ = ["NAME", "NEEDS", "run"]
 
 NAME = "import_identity"
-NEEDS = ()  # type: Tuple[str, ...]
+NEEDS: tuple[str, ...] = ()
 
 _PLACE, _VERSION, _COMMIT, _LIBRARIES = (
     "smoke-import-identity",
@@ -24,7 +24,7 @@ _PLACE, _VERSION, _COMMIT, _LIBRARIES = (
 _SHARED = re.compile(r"\.so(\.\d+)*$")
 
 
-def run(subject: Any) -> List[Finding]:
+def run(subject: Any) -> list[Finding]:
     """Four findings: place, version, commit, libraries."""
     return [_place(subject), _version(subject), _commit(subject), _libraries(subject)]
 
@@ -46,9 +46,7 @@ def _version(subject: Any) -> Finding:
     try:
         wanted = metadata.version(subject.__name__)
     except metadata.PackageNotFoundError:
-        return skipped(
-            _VERSION, "no distribution {} is installed; module says {}".format(subject.__name__, seen)
-        )
+        return skipped(_VERSION, "no distribution of that name is installed; the module says " + seen)
     same = _normal(seen) == _normal(wanted)
     return (passed if same else failed)(_VERSION, "version of the module and of its metadata", seen, wanted)
 
@@ -81,28 +79,25 @@ def _libraries(subject: Any) -> Finding:
     return passed(_LIBRARIES, "every mapped library that the package ships is its own", seen, home)
 
 
-def _shipped(home: str) -> Set[str]:
+def _shipped(home: str) -> set[str]:
     """Names of the libraries that lie in the package."""
     return {name for _, _, files in os.walk(home) for name in files if _SHARED.search(name)}
 
 
-def _mapped() -> Set[str]:
+def _mapped() -> set[str]:
     """Real paths of the libraries that this process has mapped."""
     with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as lines:
         fields = (line.rstrip("\n").split(None, 5) for line in lines)
         paths = {part[5] for part in fields if len(part) > 5}  # noqa: PLR2004  the sixth field is the path
-    paths = {path.removesuffix(" (deleted)") for path in paths}
+    paths = {re.sub(r" \(deleted\)$", "", path) for path in paths}
     return {os.path.realpath(path) for path in paths if path.startswith("/") and _SHARED.search(path)}
 
 
-def _outside(mapped: Set[str], home: str) -> str:
+def _outside(mapped: set[str], home: str) -> str:
     """Libraries by directory that are neither the package's nor the interpreter's own extension modules."""
-    stdlib = os.path.realpath(os.path.join(sys.base_prefix, "lib"))
-    folders = {}  # type: Dict[str, List[str]]
+    own = (home + os.sep, os.path.realpath(os.path.join(sys.base_prefix, "lib", "python")))
+    folders: dict[str, list[str]] = {}
     for path in sorted(mapped):
-        folder = os.path.dirname(path)
-        if not path.startswith(home + os.sep) and not (folder + os.sep).startswith(
-            stdlib + os.sep + "python"
-        ):
-            folders.setdefault(folder, []).append(os.path.basename(path))
+        if not path.startswith(own):
+            folders.setdefault(os.path.dirname(path), []).append(os.path.basename(path))
     return "; ".join("{}: {}".format(folder, " ".join(names)) for folder, names in folders.items())

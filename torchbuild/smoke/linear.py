@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, List
+from typing import Any
 
-from ..arithmetic import ROUNDING, Matrix, largest_difference, product, random_matrix, transposed
-from ..verdict import Finding, within
+from .arithmetic import ROUNDING, Matrix, largest_difference, product, random_matrix, transposed
+from .verdict import Finding, within
 
 __all__ = ["NAME", "NEEDS", "run"]
 
@@ -18,12 +18,12 @@ _SLACK = 64
 """Allowed error in roundoffs; each number is a sum of at most twelve terms of size one, twice."""
 
 
-def run(subject: Any) -> List[Finding]:
+def run(subject: Any) -> list[Finding]:
     """Four findings for each type of number: output, and gradients of weight, bias and input."""
     return [finding for dtype in ROUNDING for finding in _judge(subject, dtype)]
 
 
-def _judge(subject: Any, dtype: str) -> List[Finding]:
+def _judge(subject: Any, dtype: str) -> list[Finding]:
     number = getattr(subject, dtype)
     layer = subject.nn.Linear(_INPUTS, _OUTPUTS).to(number)
     inputs = random_matrix(_BATCH, _INPUTS, seed=11)
@@ -45,6 +45,6 @@ def _judge(subject: Any, dtype: str) -> List[Finding]:
     ]
 
 
-def _forward(inputs: Matrix, weight: Matrix, bias: List[float]) -> Matrix:
+def _forward(inputs: Matrix, weight: Matrix, bias: list[float]) -> Matrix:
     with_bias = [[*row, 1.0] for row in inputs]
     return product(with_bias, transposed([[*row, b] for row, b in zip(weight, bias)]))  # noqa: B905

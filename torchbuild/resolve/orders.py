@@ -1,0 +1,101 @@
+"""What stages tell the ninja shim before the front end starts, and what the shim leaves for them to read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from torchbuild.errors import StageError
+from torchbuild.model.command import BUILD_ROOT
+from torchbuild.model.finding import Finding, failures
+from torchbuild.model.lock import Expectation
+
+__all__ = [
+    "BUILD_DIR",
+    "GATE",
+    "ORDER",
+    "USAGE",
+    "build_order",
+    "bypassed",
+    "gate_findings",
+    "gate_order",
+    "refuse",
+]
+
+BUILD_DIR = "{source}/build"
+"""CMake's build tree, in every era."""
+ORDER = "{shim}/order.json"
+"""What the shim is told."""
+GATE = "{shim}/gate.json"
+"""What the gate saw."""
+USAGE = "{shim}/compile.json"
+"""What ninja used, and how it ended."""
+
+
+def gate_order(expect: tuple[Expectation, ...]) -> str:
+    """Compare, then stop before anything is compiled."""
+    return _text({"mode": "gate"} | _compared(expect))
+
+
+def build_order(expect: tuple[Expectation, ...], target: str | None, statslog: str | None) -> str:
+    """Compare once more, then compile all, or only `target`.
+
+    Args:
+        expect: what is compared.
+        target: a CMake target or an object path; None for all.
+        statslog: where the compiler cache writes a word for each call, absolute inside the build.
+    """
+    return _text({"mode": "build", "target": target, "statslog": statslog} | _compared(expect))
+
+
+def _compared(expect: tuple[Expectation, ...]) -> dict[str, Any]:
+    return {
+        "build_dir": f"{BUILD_ROOT}/source/build",
+        "expect": [item.model_dump(mode="json") for item in expect],
+    }
+
+
+def _text(order: dict[str, Any]) -> str:
+    return json.dumps(order, indent=1, sort_keys=True) + "\n"
+
+
+def gate_findings(text: str | None) -> tuple[Finding, ...] | None:
+    """What the gate saw; None where it was not reached, or left something else than findings."""
+    if text is None:
+        return None
+    try:
+        return tuple(Finding.model_validate(item) for item in json.loads(text)["findings"])
+    except (ValueError, TypeError, KeyError, RecursionError, ValidationError):
+        return None
+
+
+def refuse(findings: tuple[Finding, ...], log: str) -> None:
+    """End the build where one of them failed.
+
+    Raises:
+        StageError: ``gate-refused``, with all of them.
+    """
+    wrong = failures(findings)
+    if not wrong:
+        return
+    raise StageError(
+        "gate-refused",
+        f"{len(wrong)} of {len(findings)} values are not what was asked for; nothing was compiled",
+        why=tuple(f"[{item.reference}] {item.what}: wanted {item.wanted}, got {item.seen}" for item in wrong),
+        fix="Look at the configure log for the first of these names; correct the recipe or the builder.",
+        link=log,
+    )
+
+
+def bypassed(log: Path) -> StageError:
+    """The error for a front end that ended well without ever meeting the gate."""
+    return StageError(
+        "gate-bypassed",
+        "the front end ended without a build call in its own build tree: nothing was compared",
+        why=("seen exit code 0 and no answer of the gate", "wanted one call of ninja in the tree's build/"),
+        fix="Read the log for the generator and the build directory that the front end took; patch the tree.",
+        link=str(log),
+    )
