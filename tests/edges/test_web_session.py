@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 import requests
 
-from torchbuild.edges.web_session import PassingError, Session, persistently, refusal
+from torchbuild.edges.patience import PassingError
+from torchbuild.edges.web_session import Session, refusal
 from torchbuild.errors import FetchError
 
 
@@ -63,35 +64,6 @@ def test_endless_redirects_end(web_server: Any, pauses: list[float]) -> None:
     with pytest.raises(requests.RequestException) as caught:
         Session().get(web_server.url, timeout=10)
     assert getattr(refusal(web_server.url, caught.value), "reference", "") == "not-reachable"
-
-
-def passing() -> PassingError:
-    """A failure that may pass."""
-    return PassingError(FetchError("not-reachable", "down", fix="Wait."))
-
-
-def test_progress_renews_patience(pauses: list[float]) -> None:
-    """A line that breaks again and again is not given up while each try brings something."""
-    brought = [0]
-
-    def attempt() -> str:
-        if brought[0] == 12:
-            return "whole"
-        brought[0] += 1
-        raise passing()
-
-    assert persistently(attempt, pauses.append, lambda: brought[0]) == "whole"
-
-
-def test_fruitless_tries_end(pauses: list[float]) -> None:
-    """Five tries in a row that brought nothing are enough; the error is the ordinary one."""
-
-    def attempt() -> None:
-        raise passing()
-
-    with pytest.raises(FetchError) as caught:
-        persistently(attempt, pauses.append)
-    assert (caught.value.reference, len(pauses)) == ("not-reachable", 4)
 
 
 @pytest.mark.parametrize("said", ["soon", "-1", "Sun, 06 Nov 1994 08:49:37 GMT", ""])

@@ -24,87 +24,62 @@ FAMILIES = {
 }
 OTHER_FAMILIES = {"Finding": "check", "Expectation": "check", "Warned": "warning"}
 """Constructors that carry a reference and are no errors."""
-VERBS = {
-    *(
-        "Add",
-        "Allow",
-        "Answer",
-        "Ask",
-        "Attach",
-        "Begin",
-        "Build",
-        "Change",
-        "Check",
-        "Choose",
-        "Close",
-        "Commit",
-    ),
-    *(
-        "Compare",
-        "Correct",
-        "Declare",
-        "Delete",
-        "Do",
-        "Exchange",
-        "Exclude",
-        "Find",
-        "Free",
-        "Give",
-        "Install",
-    ),
-    *(
-        "Keep",
-        "Leave",
-        "Let",
-        "Look",
-        "Lower",
-        "Make",
-        "Mount",
-        "Move",
-        "Name",
-        "Pin",
-        "Prepare",
-        "Raise",
-        "Read",
-    ),
-    *(
-        "Rebuild",
-        "Remove",
-        "Rename",
-        "Repair",
-        "Report",
-        "Run",
-        "See",
-        "Send",
-        "Set",
-        "Shorten",
-        "Start",
-        "Take",
-    ),
-    *("Try", "Unpack", "Update", "Use", "Wait", "Write"),
-}
+VERBS = frozenset(
+    """
+    Add Allow Answer Ask Attach Begin Bring Build Change Check Choose Close Compare Copy Correct Declare Delete Do
+    Exchange Exclude Find Free Give Install Keep Lay Leave Let List Look Loosen Lower Make Mend Merge Mount Move Name
+    Patch Pin Prepare Put Raise Read Rebuild Refresh Remove Rename Repair Report Run See Send Set Shorten Start Take
+    Try Unpack Update Use Wait Write
+    """.split()
+)
 """How a fix may begin. A new verb is added here, so that no noun slips in."""
+
+HANDED_ON = "<handed on>"
+NAMED_ONLY = 99
+"""Position of an argument that is only given by name."""
 
 
 class Module:
     """One module of the package, as far as references go."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path = path.relative_to(PACKAGE)
+        self.room = self.path.parts[0]
         self.tree = ast.parse(path.read_text(encoding="utf-8"))
-        self.constants: dict[str, set[str]] = {}
+        self.constants: dict[str, tuple[str, ...]] = {}
         for node in ast.walk(self.tree):
-            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-                self.constants[node.targets[0].id] = set(_literals(node.value))
-            elif isinstance(node, ast.For) and isinstance(node.target, ast.Tuple):
-                self._take_loop(node.target, node.iter)
+            match node:
+                case (
+                    ast.Assign(targets=[target], value=value)
+                    | ast.AnnAssign(target=target, value=ast.expr() as value)
+                ):
+                    self._take(target, value)
+                case ast.For(target=target, iter=ast.Tuple(elts=rows)) if all(
+                    isinstance(row, ast.Tuple) for row in rows
+                ):
+                    self._take_loop(target, rows)
+                case ast.ImportFrom(names=aliases):  # another module's constant, which counts there
+                    self.constants |= {alias.asname or alias.name: (HANDED_ON,) for alias in aliases}
+                case ast.comprehension(target=ast.Name(id=name), iter=ast.Attribute(attr="REFERENCES")):
+                    self.constants[name] = (HANDED_ON,)
 
-    def _take_loop(self, target: ast.Tuple, table: ast.expr) -> None:
+    def _take(self, target: ast.expr, value: ast.expr) -> None:
+        """`A = "a-b"`, `REFERENCES = ("a-b", "c-d")`, `_A, _B = REFERENCES`, `_A, _B = "a-b", "c-d"`."""
+        known = tuple(_literals(value)) or self.constants.get(getattr(value, "id", ""), ())
+        match target:
+            case ast.Name(id=name):
+                self.constants[name] = known
+            case ast.Tuple(elts=names) if len(names) == len(known):
+                for name, text in zip(names, known, strict=True):
+                    self._take(name, ast.Constant(text))
+
+    def _take_loop(self, target: ast.expr, rows: list[ast.expr]) -> None:
         """`for reference, what in (("a-b", "..."), ...)`: each name gets the literals of its column."""
-        for column, name in enumerate(target.elts):
-            cells = [row.elts[column] for row in getattr(table, "elts", []) if isinstance(row, ast.Tuple)]
-            if isinstance(name, ast.Name) and cells:
-                self.constants[name.id] = {text for cell in cells for text in _literals(cell)}
+        for column, name in enumerate(getattr(target, "elts", [])):
+            cells = [row.elts[column] for row in rows if isinstance(row, ast.Tuple)]
+            self.constants[getattr(name, "id", "")] = tuple(
+                text for cell in cells for text in _literals(cell)
+            )
 
     def calls(self) -> Iterator[tuple[ast.Call, str]]:
         """Every call with the last part of what is called."""
@@ -119,20 +94,30 @@ class Module:
             if isinstance(node, ast.FunctionDef):
                 names = [argument.arg for argument in (*node.args.posonlyargs, *node.args.args)]
                 family = next((word for word in _names(node) if word in FAMILIES), "check")
-                if "reference" in names:
+                if "reference" in names and not node.name.startswith("__"):
                     offset = 1 if names[0] in ("self", "cls") else 0
                     found[node.name] = (names.index("reference") - offset, family)
         return found
 
     def values(self, node: ast.expr) -> set[str]:
-        """The references that an expression can be."""
-        return set(_literals(node)) or self.constants.get(getattr(node, "id", ""), set())
+        """The references that an expression can be; `HANDED_ON` where the caller's or another's counts."""
+        if "reference" in ast.unparse(node) and not isinstance(node, ast.Constant):
+            return {HANDED_ON}
+        return set(_literals(node)) or set(self.constants.get(getattr(node, "id", ""), ()))
+
+    def name_of_run_time_check(self) -> Iterator[str]:
+        """A module of run-time checks gives its findings the name `smoke-NAME`."""
+        if self.room == "smoke" and "NEEDS" in self.constants:
+            yield from (f"smoke-{name}".replace("_", "-") for name in self.constants["NAME"])
 
 
 def _literals(node: ast.AST) -> Iterator[str]:
     match node:
         case ast.Constant(value=str() as text):
             yield text
+        case ast.Tuple(elts=parts):
+            for part in parts:
+                yield from _literals(part)
         case ast.IfExp(body=body, orelse=other):
             yield from _literals(body)
             yield from _literals(other)
@@ -159,39 +144,20 @@ def _modules() -> tuple[Module, ...]:
 def _used() -> dict[str, dict[str, set[str]]]:
     """Reference -> family -> where; references that are not literal are under the name ''."""
     used: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
-    shared = {
-        "failed": (0, "check"),
-        "warned": (0, "check"),
-        "not_run": (0, "check"),
-        "settled": (0, "check"),
-    }
+    carriers: dict[str, dict[str, tuple[int, str]]] = defaultdict(dict)
     for module in _modules():
-        sinks = {name: (0, name) for name in FAMILIES}
-        sinks |= {name: (-1, family) for name, family in OTHER_FAMILIES.items()}
-        sinks |= {name: sink for name, sink in shared.items() if "inspection" in module.path.parts}
-        sinks |= module.carriers()
+        carriers[module.room] |= {name: sink for name, sink in module.carriers().items() if name[0] != "_"}
+    for module in _modules():
+        for reference in module.name_of_run_time_check():
+            used[reference]["check"].add(str(module.path))
+        sinks = {name: (0, name) for name in FAMILIES} | carriers[module.room] | module.carriers()
+        sinks |= {name: (NAMED_ONLY, family) for name, family in OTHER_FAMILIES.items()}
         for call, name in module.calls():
-            if name not in sinks:
-                continue
-            position, family = sinks[name]
-            argument = _argument(call, position if position >= 0 else 99)
-            where = f"{module.path.name}:{call.lineno}"
-            if argument is None or "reference" in {ast.unparse(argument), getattr(argument, "attr", "")}:
-                continue  # handed on: the caller's literal counts
-            for reference in module.values(argument) or {""}:
-                used[reference][family].add(where)
-        for reference in _of_mappings(module):
-            used[reference]["check"].add(module.path.name)
+            argument = _argument(call, sinks[name][0]) if name in sinks else None
+            for reference in (module.values(argument) or {""}) if argument is not None else ():
+                used[reference][sinks[name][1]].add(f"{module.path}:{call.lineno}")
+    used.pop(HANDED_ON, None)
     return used
-
-
-def _of_mappings(module: Module) -> Iterator[str]:
-    """`{"reference": "a-b"}`: rooms that may not import our classes make findings as mappings."""
-    for node in ast.walk(module.tree):
-        if isinstance(node, ast.Dict):
-            for key, value in zip(node.keys, node.values, strict=True):
-                if key is not None and set(_literals(key)) == {"reference"}:
-                    yield from module.values(value)
 
 
 def test_every_reference_of_the_code_is_literal() -> None:
@@ -223,7 +189,7 @@ def test_a_row_is_complete(name: str) -> None:
     """Each row has a kebab-case name, the family it is raised as, three texts, and a fix that begins with a verb."""
     row = references()[name]
 
-    assert re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)+", name)
+    assert re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name)
     assert row.family in _used().get(name, {row.family: set()})
     assert row.family in FAMILIES | set(OTHER_FAMILIES.values())
     assert all(text.endswith(".") for text in (row.what, row.why, row.fix))

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from torchbuild.errors import HostError
-from torchbuild.smoke import checks
 from torchbuild.smoke.bundle import bundle
 
 
@@ -49,12 +48,3 @@ def test_place_that_cannot_be_written_is_the_hosts(tmp_path: Path) -> None:
         bundle(tmp_path / "gone" / "smoke.pyz")
 
     assert caught.value.reference == "not-writable"
-
-
-@pytest.mark.parametrize("check", checks.CHECKS, ids=lambda check: check.NAME)
-def test_checks_have_one_shape(check: object) -> None:
-    """Each check has a name, needs, and a way to run it."""
-    assert check.__name__.rpartition(".")[2] == check.NAME
-    assert isinstance(check.NEEDS, tuple)
-    assert callable(check.run)
-    assert check.__doc__

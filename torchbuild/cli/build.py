@@ -2,43 +2,51 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import click
 
-from torchbuild.cli.options import json_option, recipe_options
+from torchbuild.cli.options import json_option, recipe_options, slice_options
 
 __all__ = ["build"]
 
 
 @click.command()
 @recipe_options
-@click.option("--locked", is_flag=True, help="Refuse a missing or stale lock instead of making one.")
-@click.option("--from", "first", metavar="STAGE", help="Begin here, even if it is done.")
-@click.option("--until", "last", metavar="STAGE", help="End after this stage.")
-@click.option("--target", metavar="NAME", help="Compile only this CMake target or object path, then stop.")
-@click.option("--out", type=click.Path(path_type=Path), default=Path("dist"), help="Folder for the wheel.")
-@click.option("--paranoid", is_flag=True, help="Hash what earlier runs made before believing in it.")
+@click.option("--locked", is_flag=True, help="Refuse a missing or stale lock instead of making it anew.")
+@slice_options
+@click.option(
+    "--target", metavar="NAME", help="Compile only this CMake target or object path, then stop."
+)
+@click.option(
+    "--out", metavar="FOLDER", type=click.Path(path_type=Path), default=Path("dist"), show_default=True,
+    help="Where the wheel is laid, with its digest, lock and report.",
+)  # fmt: skip
+@click.option("--paranoid", is_flag=True, help="Read again what earlier runs made before believing in it.")
 @json_option
-def build(  # noqa: PLR0917  one parameter an option is click's way
+def build(
+    *,
     recipe: Path,
     lock: Path | None,
     overrides: tuple[str, ...],
     allowed: tuple[Path, ...],
-    locked: bool,  # noqa: FBT001
+    locked: bool,
     first: str | None,
     last: str | None,
     target: str | None,
     out: Path,
-    paranoid: bool,  # noqa: FBT001
-    as_json: bool,  # noqa: FBT001
+    paranoid: bool,
+    as_json: bool,
 ) -> None:
-    """Build the wheel of RECIPE, from fetch to publish. What is done and intact is not done again."""
-    from torchbuild.cli.places import places  # noqa: PLC0415  help must not pay for the pipeline
+    """Build the wheel of RECIPE, from fetch to publish. What is done and intact is not done again.
+
+    Without a lock, or with one of another state of the recipe, the lock is made first. Progress is told on
+    stderr; the wheel's path, or the report's where no wheel is made, is printed on stdout.
+    """
+    from torchbuild.cli.output import print_result  # noqa: PLC0415  help must not pay for the pipeline
+    from torchbuild.cli.places import places  # noqa: PLC0415
     from torchbuild.cli.running import Asked, run_build  # noqa: PLC0415
-    from torchbuild.pipeline import stage_slice  # noqa: PLC0415
 
     asked = Asked(
         recipe=recipe,
@@ -51,12 +59,27 @@ def build(  # noqa: PLR0917  one parameter an option is click's way
         forced=first is not None,
         paranoid=paranoid,
     )
-    ended = run_build(asked, places(), stage_slice(first, last))
+    ended = run_build(asked, places(), _stages(first, last, target))
     result: dict[str, Any] = {
         "run": ended.run,
-        "report": str(ended.report),
+        "report": ended.report,
         "wheel": ended.wheel or None,
         "sha256": ended.sha256 or None,
         "stages": [{"stage": item.stage, "outcome": item.outcome} for item in ended.outcomes],
     }
-    click.echo(json.dumps(result, indent=1) if as_json else ended.wheel or str(ended.report))
+    print_result(result, as_json=as_json, text=ended.wheel or str(ended.report))
+
+
+def _stages(first: str | None, last: str | None, target: str | None) -> tuple[Any, ...]:
+    """The slice; one target ends with compile."""
+    from torchbuild.errors import UsageError  # noqa: PLC0415  as above
+    from torchbuild.pipeline import stage_slice  # noqa: PLC0415
+
+    if target is not None and last not in (None, "compile"):
+        raise UsageError(
+            "target-until",
+            f"--target {target} ends with compile, and --until asks for {last}",
+            why="wanted --target alone, or with --until compile",
+            fix="Leave out --until.",
+        )
+    return stage_slice(first, "compile" if target is not None else last)

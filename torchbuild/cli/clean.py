@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import sys
 
 import click
 
@@ -16,31 +16,45 @@ __all__ = ["clean"]
 @click.option("--builds", is_flag=True, help="Remove every workspace.")
 @click.option("--cache", is_flag=True, help="Remove stored files, repositories and compiler caches.")
 @json_option
-def clean(runs: tuple[str, ...], builds: bool, cache: bool, as_json: bool) -> None:  # noqa: FBT001
-    """Remove RUNS, or all of them with --builds. What a build holds stays. Wheels in your own folders stay."""
-    from torchbuild.cli.places import places  # noqa: PLC0415  as in build
+def clean(*, runs: tuple[str, ...], builds: bool, cache: bool, as_json: bool) -> None:
+    """Remove the workspaces of RUNS, or all of them with --builds.
+
+    What a running build holds stays, and so do wheels in your own folders. `torchbuild store` lists what there is.
+    """
+    from torchbuild.cli.output import print_result  # noqa: PLC0415  as in build
+    from torchbuild.cli.places import places  # noqa: PLC0415
+    from torchbuild.cli.revisit import unknown_run  # noqa: PLC0415
     from torchbuild.edges.housekeeping import clean as remove  # noqa: PLC0415
+    from torchbuild.edges.housekeeping import workspaces  # noqa: PLC0415
     from torchbuild.edges.store import DirectoryStore  # noqa: PLC0415
-    from torchbuild.errors import UsageError  # noqa: PLC0415
 
     if not runs and not builds and not cache:
-        raise UsageError(
-            "clean-what",
-            "nothing was named",
-            why="wanted runs, --builds or --cache",
-            fix="See what there is with `torchbuild store`, then name it.",
-        )
+        raise _nothing_named()
     here = places()
+    known = {item.run for item in workspaces(here.builds)}
+    for run in runs:
+        if run not in known:
+            raise unknown_run(run, here.builds)
     done = remove(
         here.builds,
         runs=None if builds else runs,
         store=DirectoryStore(here.store) if cache else None,
-        caches=[here.compiler_cache, here.cache / "git", here.cache / "partial"] if cache else [],
+        caches=[*here.caches, here.cache / "partial"] if cache else [],
     )
     for item in done.skipped:
-        click.echo(f"kept {item.path}: {item.why}", err=True)
-    if as_json:
-        removed = [{"path": str(item.path), "bytes": item.size} for item in done.removed]
-        click.echo(json.dumps({"removed": removed, "bytes": done.size}, indent=1))
-    else:
-        click.echo(f"removed {len(done.removed)} items, {done.size / 1e6:.1f} MB")
+        sys.stderr.write(f"kept {item.path}: {item.why}\n")
+    removed = [{"path": item.path, "bytes": item.size} for item in done.removed]
+    kept = [{"path": item.path, "why": item.why} for item in done.skipped]
+    text = f"removed {len(done.removed)} items, {done.size / 1e6:.1f} MB"
+    print_result({"removed": removed, "kept": kept, "bytes": done.size}, as_json=as_json, text=text)
+
+
+def _nothing_named() -> Exception:
+    from torchbuild.errors import UsageError  # noqa: PLC0415  as in build
+
+    return UsageError(
+        "clean-what",
+        "nothing was named",
+        why="wanted runs, --builds or --cache",
+        fix="See what there is with `torchbuild store`, then name it.",
+    )

@@ -6,13 +6,16 @@ import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, cast
 
 from packaging.requirements import InvalidRequirement, Requirement
 
+from torchbuild.cli.local_files import LocalFiles
 from torchbuild.cli.places import Places
+from torchbuild.cli.recipe_files import public
 from torchbuild.cli.source_answers import SourceAnswer, SourceReader
 from torchbuild.cli.survey import find_image, survey_builder
+from torchbuild.context import Network
 from torchbuild.edges.download import Downloader
 from torchbuild.edges.git import GitEdge
 from torchbuild.edges.locators import MirrorSettings
@@ -25,9 +28,10 @@ from torchbuild.model.lock import Lock
 from torchbuild.model.recipe import Recipe
 from torchbuild.resolve.assemble import Answers, Survey, build_requirements, lock_of, verify_requirements
 
-__all__ = ["World", "make_lock", "mirror_settings", "world"]
+__all__ = ["World", "front_end_of", "make_lock", "mirror_settings", "world"]
 
 Tell = Callable[[str], None]
+Era = Literal["setup-py", "scikit-build-core"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,9 +41,10 @@ class World:
     places: Places
     store: DirectoryStore
     git: GitEdge
-    network: Downloader
+    network: Network
     mirrors: MirrorSettings
     recipe_dir: Path
+    """The recipe's folder."""
 
 
 def mirror_settings(recipe: Recipe) -> MirrorSettings:
@@ -48,14 +53,15 @@ def mirror_settings(recipe: Recipe) -> MirrorSettings:
     return MirrorSettings(index_url=machine.index_url, debian=machine.debian_mirror, prefixes=machine.mirrors)
 
 
-def world(recipe: Recipe, places: Places, recipe_dir: Path) -> World:
-    """The edges for one recipe."""
+def world(recipe: Recipe, places: Places, recipe_dir: Path, allowed: tuple[Path, ...] = ()) -> World:
+    """The edges for one recipe; files of the folders in `allowed` count as the recipe's own."""
     mirrors, store = mirror_settings(recipe), DirectoryStore(places.store)
+    network = Downloader(store, places.cache, mirrors, recipe_dir)
     return World(
         places=places,
         store=store,
         git=GitEdge(places.cache, prefixes=dict(mirrors.prefixes)),
-        network=Downloader(store, places.cache, mirrors, recipe_dir),
+        network=LocalFiles(network, store, recipe_dir, allowed),
         mirrors=mirrors,
         recipe_dir=recipe_dir,
     )
@@ -63,31 +69,30 @@ def world(recipe: Recipe, places: Places, recipe_dir: Path) -> World:
 
 def make_lock(recipe: Recipe, there: World, tell: Tell) -> Lock:
     """The lock. What is fetched on the way stays in the store."""
-    tell("looking at the builder")
+    tell("looking at the builder: " + (recipe.image.name if recipe.image else "this machine"))
     image = find_image(recipe)
     survey = survey_builder(recipe, image, there.places)
-    tell("reading the source")
+    source = recipe.source
+    tell(f"reading the source: {source.git or source.archive or source.path}")
     answer = SourceReader(there).read(recipe)
     era, declared = front_end_of(answer)
-    tell("resolving requirements")
+    tell("resolving requirements for Python " + survey.python.version)
     resolve = _resolver(recipe, survey, there)
     run = resolve(recipe.wheel.requires or (), ())
     pins = tuple(f"{name}=={version}" for name, version in _pins(run))
     everything = resolve(verify_requirements(recipe), pins)
     kept = {item.sha256 for item in run}
     return lock_of(
-        recipe,
-        Answers.model_validate(
-            {
-                "source": answer.source,
-                "epoch": answer.epoch,
-                "era": era,
-                "image": image,
-                "survey": survey,
-                "build_requires": resolve(build_requirements(recipe, era, declared), ()),
-                "run_requires": run,
-                "verify_requires": tuple(item for item in everything if item.sha256 not in kept),
-            }
+        public(recipe),
+        Answers(
+            source=answer.source,
+            epoch=answer.epoch,
+            era=era,
+            image=image,
+            survey=survey,
+            build_requires=resolve(build_requirements(recipe, era, declared), ()),
+            run_requires=run,
+            verify_requires=tuple(item for item in everything if item.sha256 not in kept),
         ),
     )
 
@@ -118,18 +123,9 @@ def _resolver(recipe: Recipe, survey: Survey, there: World) -> Resolve:
     return resolve
 
 
-def front_end_of(answer: SourceAnswer) -> tuple[str, tuple[str, ...]]:
+def front_end_of(answer: SourceAnswer) -> tuple[Era, tuple[str, ...]]:
     """The era, and the build requirements that the tree declares."""
-    try:
-        table: dict[str, Any] = tomllib.loads(answer.pyproject.decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise RecipeError(
-            "tree-pyproject-invalid",
-            "the tree's pyproject.toml cannot be read",
-            why=str(error),
-            fix="Patch the file, or name another source.",
-        ) from error
-    system = table.get("build-system", {})
+    system = _build_system(answer.pyproject)
     backend = str(system.get("build-backend", "setuptools.build_meta:__legacy__"))
     era = era_of_backend(backend)
     if era is None:
@@ -139,7 +135,30 @@ def front_end_of(answer: SourceAnswer) -> tuple[str, tuple[str, ...]]:
             why="wanted setuptools or scikit-build-core",
             fix="Name a source whose pyproject.toml has one of these back ends.",
         )
-    return era, tuple(_valid(str(item)) for item in system.get("requires", ()))
+    requires = system.get("requires", [])
+    if not isinstance(requires, list):
+        raise _unreadable(f"build-system.requires is {requires!r}; wanted a list of texts")
+    return cast("Era", era), tuple(_valid(str(item)) for item in requires)
+
+
+def _build_system(pyproject: bytes) -> dict[str, Any]:
+    """The table ``build-system``; a tree without one is of the era before there was any."""
+    try:
+        system = tomllib.loads(pyproject.decode("utf-8")).get("build-system", {})
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise _unreadable(str(error) or type(error).__name__) from error
+    if not isinstance(system, dict):
+        raise _unreadable(f"build-system is {system!r}; wanted a table")
+    return system
+
+
+def _unreadable(why: str) -> RecipeError:
+    return RecipeError(
+        "tree-pyproject-invalid",
+        "the tree's pyproject.toml cannot be read",
+        why=why,
+        fix="Patch the file, or name another source.",
+    )
 
 
 def _valid(requirement: str) -> str:

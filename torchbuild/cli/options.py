@@ -8,28 +8,33 @@ from typing import Any, TypeVar
 
 import click
 
-__all__ = ["json_option", "recipe_options"]
+__all__ = ["json_option", "recipe_options", "slice_options"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def json_option(command: F) -> F:
     """``--json``: the result on stdout as JSON."""
-    return click.option("--json", "as_json", is_flag=True, help="Print the result as JSON on stdout.")(
-        command
-    )
+    text = "Print the result on stdout as JSON; an error too."
+    return click.option("--json", "as_json", is_flag=True, help=text)(command)
+
+
+def slice_options(command: F) -> F:
+    """``--from`` and ``--until``."""
+    command = click.option("--until", "last", metavar="STAGE", help="End after this stage.")(command)
+    text = "Begin with this stage, even if it is done; those before must be."
+    return click.option("--from", "first", metavar="STAGE", help=text)(command)
 
 
 def recipe_options(command: F) -> F:
     """The recipe, its lock, overrides and allowed folders."""
     file = click.Path(path_type=Path)
+    text = "Folder outside the recipe's own that its paths may lie in. Can be repeated."
     command = click.option(
-        "--allow-path", "allowed", type=file, multiple=True, help="Folder that the recipe's paths may lie in."
+        "--allow-path", "allowed", metavar="FOLDER", type=file, multiple=True, help=text
     )(command)
-    command = click.option(
-        "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Set a key of the recipe, as TOML."
-    )(command)
-    command = click.option("--lock", "lock", type=file, help="The lock file. Default: beside the recipe.")(
-        command
-    )
+    text = "Set a key of the recipe, as in --set machine.jobs=2. Can be repeated."
+    command = click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help=text)(command)
+    text = "The lock. Default: NAME.lock beside the recipe NAME.toml."
+    command = click.option("--lock", "lock", metavar="FILE", type=file, help=text)(command)
     return click.argument("recipe", type=file)(command)

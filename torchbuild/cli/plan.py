@@ -2,53 +2,43 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
-from torchbuild.cli.options import json_option, recipe_options
+from torchbuild.cli.options import json_option, recipe_options, slice_options
 
 __all__ = ["plan"]
 
 
 @click.command()
 @recipe_options
-@click.option("--from", "first", metavar="STAGE", help="Begin here.")
-@click.option("--until", "last", metavar="STAGE", help="End after this stage.")
+@slice_options
 @json_option
 def plan(
+    *,
     recipe: Path,
     lock: Path | None,
     overrides: tuple[str, ...],
     allowed: tuple[Path, ...],
     first: str | None,
     last: str | None,
-    as_json: bool,  # noqa: FBT001
+    as_json: bool,
 ) -> None:
-    """Print every stage of RECIPE with its commands and their whole environment. Needs the lock."""
-    from torchbuild.cli.recipe_files import lock_path, read_lock, read_recipe  # noqa: PLC0415  as in build
-    from torchbuild.model.command import render  # noqa: PLC0415
-    from torchbuild.pipeline import plan_all, stage_slice  # noqa: PLC0415
+    """Print every stage of RECIPE: what it takes, its commands with their whole environment, what it checks.
+
+    Nothing is run and nothing is asked: the lock must be there and of this state of the recipe. Of what the
+    commands see, only the number of jobs is left out: it is this machine's.
+    """
+    from torchbuild.cli.output import print_result  # noqa: PLC0415  help must not pay for the pipeline
+    from torchbuild.cli.plan_text import plan_json, plan_text  # noqa: PLC0415
+    from torchbuild.cli.recipe_files import lock_path, read_lock, read_recipe  # noqa: PLC0415
+    from torchbuild.pipeline import keys, plan_all, stage_slice  # noqa: PLC0415
 
     wanted = read_recipe(recipe, overrides=overrides, allowed=allowed)
     made = read_lock(lock or lock_path(recipe), wanted)
-    plans = plan_all(made, stage_slice(first, last))
-    if as_json:
-        rows = [
-            {
-                "stage": item.stage,
-                "key": item.key,
-                "needs": list(item.needs),
-                "makes": list(item.makes),
-                "commands": [command.expanded().model_dump(mode="json") for command in item.commands],
-            }
-            for item in plans
-        ]
-        click.echo(json.dumps({"stages": rows}, indent=1))
-        return
-    for item in plans:
-        click.echo(f"# {item.stage}  key {item.key[:12]}  makes {', '.join(item.makes) or 'nothing'}")
-        for command in item.commands:
-            click.echo(render(command.expanded()))
-        click.echo()
+    names = {item.name for item in stage_slice(first, last)}
+    whole = plan_all(made)
+    by_stage = keys(whole)
+    plans = [(item, by_stage[item.stage]) for item in whole if item.stage in names]
+    print_result({"stages": plan_json(plans)}, as_json=as_json, text=plan_text(plans))

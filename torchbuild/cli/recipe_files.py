@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from torchbuild.cli.local_files import is_inside
+from torchbuild.cli.lock_changes import recipe_changes
 from torchbuild.edges.atomic import write_text
+from torchbuild.edges.locators import without_credentials
 from torchbuild.errors import LockError, Problem, RecipeError
 from torchbuild.model.lock import Lock
 from torchbuild.model.recipe import Recipe
@@ -12,7 +15,7 @@ from torchbuild.resolve.load import load_recipe
 from torchbuild.resolve.lockfile import check_fresh, dump_lock, parse_lock
 from torchbuild.resolve.rules import local_paths
 
-__all__ = ["lock_path", "read_lock", "read_recipe", "write_lock"]
+__all__ = ["lock_path", "public", "read_lock", "read_recipe", "stale_lock", "write_lock"]
 
 
 def read_recipe(path: Path, *, overrides: tuple[str, ...] = (), allowed: tuple[Path, ...] = ()) -> Recipe:
@@ -24,11 +27,11 @@ def read_recipe(path: Path, *, overrides: tuple[str, ...] = (), allowed: tuple[P
         allowed: further folders that the recipe's paths may lie in.
     """
     path = path.absolute()
-    roots = (path.parent.resolve(), *(folder.resolve() for folder in allowed))
+    roots = (path.parent, *allowed)
     recipe = load_recipe(
         str(path), lambda name: _read(Path(name), roots, first=str(path)), overrides=overrides
     )
-    outside = [item for item in local_paths(recipe) if not _is_inside(path.parent / item[1], roots)]
+    outside = [item for item in local_paths(recipe) if not is_inside(path.parent / item[1], roots)]
     if outside:
         raise RecipeError(
             "recipe-path-outside",
@@ -42,14 +45,18 @@ def read_recipe(path: Path, *, overrides: tuple[str, ...] = (), allowed: tuple[P
     return recipe
 
 
-def _is_inside(path: Path, roots: tuple[Path, ...]) -> bool:
-    resolved = path.resolve()
-    return any(resolved == root or root in resolved.parents for root in roots)
+def public(recipe: Recipe) -> Recipe:
+    """The recipe without the credentials of its address: who builds with another token builds the same."""
+    source = recipe.source
+    if source.git is None:
+        return recipe
+    clean = source.model_copy(update={"git": without_credentials(source.git)})
+    return recipe.model_copy(update={"source": clean})
 
 
 def _read(path: Path, roots: tuple[Path, ...], *, first: str) -> str:
     """Text of a recipe file. A file that is extended may lie in the folder above: recipes share a base."""
-    if str(path) != first and not _is_inside(path, (*roots, *(root.parent for root in roots[:1]))):
+    if str(path) != first and not is_inside(path, (*roots, *(root.parent for root in roots[:1]))):
         raise RecipeError(
             "recipe-path-outside",
             f"{path.name} is extended, and lies outside the recipe's folder",
@@ -73,15 +80,38 @@ def lock_path(recipe: Path) -> Path:
 
 
 def read_lock(path: Path, recipe: Recipe) -> Lock:
-    """The lock, fresh for this recipe; LockError otherwise."""
+    """The lock, fresh for this recipe.
+
+    Raises:
+        LockError: ``lock-missing``, ``lock-unreadable``, ``lock-too-new``, ``lock-stale`` with what changed.
+    """
+    lock = parse_lock(_lock_text(path), str(path))
+    recipe = public(recipe)
     try:
-        text = path.read_text(encoding="utf-8")
+        check_fresh(lock, recipe, str(path))
+    except LockError as error:
+        error.why = (*error.why, *recipe_changes(lock, recipe))
+        raise
+    return lock
+
+
+def stale_lock(path: Path) -> Lock | None:
+    """The lock that was there, to tell what changed; None where there is none to be read."""
+    try:
+        return parse_lock(_lock_text(path), str(path))
+    except LockError:
+        return None
+
+
+def _lock_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
     except FileNotFoundError as error:
         raise LockError(
             "lock-missing",
-            f"there is no {path.name} beside the recipe",
+            f"there is no {path.name}",
             why=f"wanted {path}",
-            fix="Make it with `torchbuild lock`, or build without --locked.",
+            fix="Make it with `torchbuild lock RECIPE`; `torchbuild build` makes it too, without --locked.",
         ) from error
     except (OSError, UnicodeDecodeError) as error:
         raise LockError(
@@ -90,11 +120,12 @@ def read_lock(path: Path, recipe: Recipe) -> Lock:
             why=str(error),
             fix="Make it anew with `torchbuild lock`.",
         ) from error
-    lock = parse_lock(text, str(path))
-    check_fresh(lock, recipe, str(path))
-    return lock
 
 
 def write_lock(path: Path, lock: Lock) -> None:
-    """Write the lock, whole."""
+    """Write the lock, whole.
+
+    Raises:
+        HostError: ``disk-full``, ``not-writable``.
+    """
     write_text(path, dump_lock(lock))

@@ -7,54 +7,55 @@ from pathlib import Path
 
 from torchbuild.cli.places import Places
 from torchbuild.cli.survey import executor_for
+from torchbuild.edges.housekeeping import workspaces
 from torchbuild.edges.workspace import open_workspace
 from torchbuild.errors import UsageError
 from torchbuild.model.command import Command
 from torchbuild.model.lock import Lock
-from torchbuild.model.recipe import Image, Machine, Recipe, Source, Wheel
+from torchbuild.model.recipe import Machine
 from torchbuild.resolve.environment import full_environment
 from torchbuild.resolve.lockfile import parse_lock
 
-__all__ = ["revisit"]
+__all__ = ["revisit", "unknown_run"]
+
+_SHELL = ("/bin/bash", "--norc", "-i")
 
 
 def revisit(run: str, argv: tuple[str, ...], places: Places) -> int:
-    """Hand the terminal to a shell, or to `argv`, in the run's environment; its exit code."""
-    path = places.builds / run
-    lock = _lock_of(run, path, places)
+    """Hand the terminal to a shell, or to `argv`, in the run's environment; its exit code.
+
+    Raises:
+        UsageError: ``run-unknown``.
+        HostError: ``workspace-busy``, and what the executor raises.
+    """
+    lock = _lock_of(run, places)
     with open_workspace(places.builds, run, store=places.store, cache=places.compiler_cache) as workspace:
-        executor = executor_for(_recipe_of(lock), lock.image, places, workspace.root, run)
+        executor = executor_for(Machine(), lock.image, places, workspace.root, run)
         environ = dict(full_environment(lock)) | dict(executor.environment()) | {"TERM": "xterm-256color"}
         command = Command(
-            argv=argv or ("/bin/bash", "--norc", "-i"),
+            # a program by its bare name is looked up on the build's own PATH
+            argv=("/usr/bin/env", *argv) if argv else _SHELL,
             cwd="{source}" if (workspace.root / "source").is_dir() else "{work}",
             environ=tuple(sorted(environ.items())),
         )
         return executor.shell(command)
 
 
-def _lock_of(run: str, path: Path, places: Places) -> Lock:
-    try:
-        return parse_lock((path / "lock.toml").read_text(encoding="utf-8"), str(path / "lock.toml"))
-    except OSError as error:
-        known = sorted(item.name for item in places.builds.glob("*")) if places.builds.is_dir() else []
-        near = difflib.get_close_matches(run, known, n=3, cutoff=0.3)
-        raise UsageError(
-            "run-unknown",
-            f"there is no run {run}",
-            why=f"nearest: {', '.join(near)}" if near else "there are no runs on this machine",
-            fix="Name a run that `torchbuild store` lists.",
-        ) from error
+def _lock_of(run: str, places: Places) -> Lock:
+    path = next((item.path for item in workspaces(places.builds) if item.run == run), None)
+    lock = None if path is None else path / "lock.toml"
+    if lock is None or not lock.is_file():
+        raise unknown_run(run, places.builds)
+    return parse_lock(lock.read_text(encoding="utf-8", errors="replace"), str(lock))
 
 
-def _recipe_of(lock: Lock) -> Recipe:
-    """As much of a recipe as the executor asks for."""
-    image = Image(name=lock.image.name, id=lock.image.id) if lock.image else None
-    return Recipe(
-        schema=1,
-        name=lock.name,
-        source=Source(path="."),
-        wheel=Wheel(version=lock.wheel.public_version),
-        image=image,
-        machine=Machine(),
+def unknown_run(run: str, builds: Path) -> UsageError:
+    """The error for a run that is not on this machine, with those that were probably meant."""
+    known = [item.run for item in workspaces(builds)]
+    near = difflib.get_close_matches(run, known, n=3, cutoff=0.3)
+    return UsageError(
+        "run-unknown",
+        f"there is no run {run!r}",
+        why=f"nearest: {', '.join(near)}" if near else f"seen {len(known)} runs in {builds}",
+        fix="Name a run that `torchbuild store` lists.",
     )

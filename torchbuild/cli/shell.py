@@ -9,12 +9,16 @@ import click
 __all__ = ["shell"]
 
 
-@click.command()
+@click.command(context_settings={"allow_interspersed_args": False})
 @click.argument("run")
-@click.argument("argv", nargs=-1)
-def shell(run: str, argv: tuple[str, ...]) -> None:
-    """Open a shell in RUN's workspace, at the fixed path, with the build's own environment. Or run ARGV there."""
+@click.argument("argv", nargs=-1, type=click.UNPROCESSED)
+def shell(*, run: str, argv: tuple[str, ...]) -> None:
+    """Open a shell in the workspace of RUN, at the build's path, with the build's environment and no network.
+
+    With ARGV, run that instead; the exit code is its own. `torchbuild store` lists the runs. While the shell is
+    open, no build can use the workspace.
+    """
     from torchbuild.cli.places import places  # noqa: PLC0415  as in build
     from torchbuild.cli.revisit import revisit  # noqa: PLC0415
 
-    sys.exit(revisit(run, argv, places()))
+    sys.exit(revisit(run, argv[1:] if argv[:1] == ("--",) else argv, places()))

@@ -90,7 +90,7 @@ def _recipe_file(recipe_dir: Path, locator: str) -> Path:
             "recipe-file-missing",
             f"{locator}: no such file in the recipe's folder",
             why=(f"seen: nothing at {path}",),
-            fix="Put the file there, or correct the recipe.",
+            fix="Add the file there, or correct the recipe.",
         )
     return path
 

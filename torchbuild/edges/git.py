@@ -13,9 +13,10 @@ from torchbuild.edges import git_checkout, git_refs, patches
 from torchbuild.edges.atomic import remove_tree, translated
 from torchbuild.edges.git_address import check_url
 from torchbuild.edges.git_command import Ended, git, local_git, rewriting, unprompted_ssh
-from torchbuild.edges.git_failures import failure, persistently
+from torchbuild.edges.git_failures import failure
 from torchbuild.edges.git_submodules import submodules_of
 from torchbuild.edges.locators import without_credentials
+from torchbuild.edges.patience import PassingError, persistently
 from torchbuild.errors import FetchError, RecipeError
 from torchbuild.model.lock import LockedSubmodule
 
@@ -244,7 +245,8 @@ def _init(bare: Path) -> None:
     ):
         ended = local_git(arguments, cwd=bare.parent)
         if ended.status:
-            raise failure(ended.err, str(bare), "make a repository of the cache")
+            known = failure(ended.err, str(bare), "make a repository of the cache")
+            raise known.error if isinstance(known, PassingError) else known
 
 
 def _drop_leftovers(bare: Path) -> None:

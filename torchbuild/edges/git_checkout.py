@@ -9,7 +9,7 @@ from torchbuild.edges.atomic import remove_tree, temp_beside, translated
 from torchbuild.edges.git_command import local_git
 from torchbuild.edges.git_failures import failure, words
 from torchbuild.edges.locators import without_credentials
-from torchbuild.errors import FetchError, StageError
+from torchbuild.errors import FetchError, HostError, StageError
 
 __all__ = ["check_out", "commit_time", "one_line"]
 
@@ -106,7 +106,7 @@ def _git(arguments: list[str], cwd: Path, commit: str) -> None:
     if not ended.status:
         return
     known = failure(ended.err, str(cwd), f"check out {commit}")
-    if known.reference in {"disk-full", "not-writable"}:
+    if isinstance(known, HostError):
         raise known
     raise StageError(
         "checkout-failed",

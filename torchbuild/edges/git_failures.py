@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import time
-from typing import TYPE_CHECKING, TypeVar
-
 from torchbuild.edges.locators import without_credentials
+from torchbuild.edges.patience import PassingError
 from torchbuild.errors import FetchError, HostError, TorchbuildError
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__ = ["TransientError", "failure", "persistently", "words"]
-
-T = TypeVar("T")
+__all__ = ["failure", "words"]
 
 _AUTH = (
     "authentication failed",
@@ -59,18 +52,14 @@ _FULL = ("no space left on device", "disk quota exceeded")
 _READ_ONLY = ("read-only file system", "unable to create temporary file", "insufficient permission")
 
 
-class TransientError(FetchError):
-    """What may pass by itself: tried again by `persistently`, an ordinary FetchError once that gave up."""
-
-
 def words(stderr: str) -> tuple[str, ...]:
     """What git said, without progress, at most the last eight lines."""
     lines = [line.rpartition("\r")[2].strip() for line in stderr.splitlines()]
     return tuple(f"git: {line}" for line in lines if line and not line.startswith("hint:"))[-8:]
 
 
-def failure(stderr: str, url: str, doing: str) -> TorchbuildError:
-    """The error that git's last words stand for.
+def failure(stderr: str, url: str, doing: str) -> TorchbuildError | PassingError:
+    """The error that git's last words stand for; a PassingError where another try can help.
 
     Args:
         stderr: all that git said.
@@ -111,26 +100,10 @@ def failure(stderr: str, url: str, doing: str) -> TorchbuildError:
             why=why,
             fix=f"Correct the address in the recipe; check it: git ls-remote {place}",
         )
-    kind = TransientError if any(sign in said for sign in _TRANSIENT) else FetchError
-    return kind(
+    error = FetchError(
         "git-not-reachable",
         f"{place}: git could not {doing}",
         why=why,
         fix=f"Check the network and the proxy settings: git ls-remote {place}",
     )
-
-
-def persistently(
-    attempt: Callable[[], T], pause: Callable[[float], None] = time.sleep, attempts: int = 4
-) -> T:
-    """`attempt`, again after growing pauses while it ends in what may pass by itself."""
-    import tenacity  # noqa: PLC0415
-
-    again = tenacity.Retrying(
-        retry=tenacity.retry_if_exception_type(TransientError),
-        stop=tenacity.stop_after_attempt(attempts),
-        wait=tenacity.wait_exponential_jitter(initial=1, max=20),
-        sleep=pause,
-        reraise=True,
-    )
-    return again(attempt)
+    return PassingError(error) if any(sign in said for sign in _TRANSIENT) else error

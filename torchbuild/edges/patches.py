@@ -42,7 +42,7 @@ def apply(tree: Path, patch: Path, *, strip: int = 1, fuzz: bool = False) -> tup
         "patch-does-not-apply",
         f"{patch.name}: does not apply to the source tree",
         why=said or ("git gave no reason",),
-        fix=f"Refresh the patch against this source; try it: git apply --check -p{strip} {patch.name}",
+        fix=f"Change the patch so that it fits this source; try it: git apply --check -p{strip} {patch.name}",
     )
 
 

@@ -66,33 +66,29 @@ def run_process(
             ``disk-full``, ``not-writable``, ``file-operation-failed``.
     """
     started = time.monotonic()
-    tail: deque[str] = deque(maxlen=TAIL_LINES)
-
-    def take(lines: list[str]) -> None:
-        tail.extend(lines)
-        if on_line is not None:
-            for line in lines:
-                on_line(line)
-
     with (
         _log_file(log, append=append) as file,
         _group(
-            argv,
-            cwd=cwd,
-            environ=environ,
-            pass_fds=pass_fds,
-            output=subprocess.STDOUT,
-            grace_s=grace_s,
+            argv, cwd=cwd, environ=environ, pass_fds=pass_fds, output=subprocess.STDOUT, grace_s=grace_s
         ) as process,
     ):
-        splitter = LineSplitter()
-        for chunk in _chunks(process):
-            with translated(log):
-                _write_all(file, chunk)
-            take(splitter.feed(chunk))
-        take(splitter.end())
+        tail: deque[str] = deque(maxlen=TAIL_LINES)
+        for line in _lines(process, file, log):
+            tail.append(line)
+            if on_line is not None:
+                on_line(line)
     seconds = time.monotonic() - started
     return Completed(exit_code=_exit_code(process), seconds=seconds, tail=tuple(tail), log=log)
+
+
+def _lines(process: subprocess.Popen[bytes], file: FileIO, log: Path) -> Iterator[str]:
+    """What the process prints, line by line, after its bytes are in the log."""
+    splitter = LineSplitter()
+    for chunk in _chunks(process):
+        with translated(log):
+            _write_all(file, chunk)
+        yield from splitter.feed(chunk)
+    yield from splitter.end()
 
 
 def capture(

@@ -167,7 +167,7 @@ def _resolver_error(stderr: str) -> RecipeError | FetchError | HostError:
             "requirements-unsolvable",
             "no set of wheels fulfils the requirements",
             why=why,
-            fix="Loosen or drop the requirement that uv names.",
+            fix="Change or remove the requirement that uv names.",
         )
     if any(sign in said for sign in _UNREACHABLE):
         return FetchError(

@@ -13,7 +13,8 @@ import urllib3
 
 from torchbuild.edges.atomic import translated, write_text
 from torchbuild.edges.locators import without_credentials
-from torchbuild.edges.web_session import PassingError, Session, persistently, refusal
+from torchbuild.edges.patience import PassingError, persistently
+from torchbuild.edges.web_session import Session, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from typing import Annotated
+from urllib.parse import unquote
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, Field
 
 from torchbuild.model.frozen import Frozen
 
 __all__ = ["Artifact", "ImageRef", "Sha256", "file_name", "is_sha256", "locator_kind"]
 
 _HEX64 = re.compile(r"[0-9a-f]{64}")
-_SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+~-]*")
+_SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+~-]{0,199}")
 
 
 def is_sha256(text: str) -> bool:
@@ -36,8 +37,9 @@ def locator_kind(locator: str) -> str:
 
 
 def file_name(locator: str) -> str:
-    """The last part of a locator, made safe to be a file's name."""
-    name = locator.rstrip("/").rpartition("/")[2]
+    """The last part of a locator, made safe to be a file's name; ``artifact`` where it cannot be one."""
+    path = re.split(r"[?#]", locator, maxsplit=1)[0] if "://" in locator else locator
+    name = unquote(path.rstrip("/").rpartition("/")[2].rpartition(":")[2])
     return name if _SAFE_NAME.fullmatch(name) else "artifact"
 
 
@@ -53,7 +55,7 @@ class Artifact(Frozen):
     """Where it can be had, without naming a mirror."""
     sha256: Sha256
     """Digest of all its bytes."""
-    size: int | None = None
+    size: int | None = Field(default=None, ge=0, le=2**63 - 1)
     """Bytes; None where the publisher does not say and nobody has seen them yet."""
 
     @property

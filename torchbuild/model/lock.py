@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, StringConstraints, model_validator
 
 from torchbuild.model.artifact import Artifact, ImageRef, Sha256
 from torchbuild.model.frozen import Frozen
+from torchbuild.model.inner_path import InnerPath
 
 __all__ = [
     "LOCK_SCHEMA",
@@ -25,15 +26,18 @@ __all__ = [
 
 LOCK_SCHEMA = 1
 
+Commit = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
+Strip = Annotated[int, Field(ge=0, le=10)]
+
 
 class LockedSubmodule(Frozen):
     """One submodule at one commit."""
 
-    path: str
+    path: InnerPath
     """Path from the top of the tree, nested ones included."""
     url: str
     """Absolute address, without credentials."""
-    commit: str
+    commit: Commit
     """40 hexadecimal digits."""
 
 
@@ -55,20 +59,20 @@ class LockedOverlay(Frozen):
     """An archive."""
     path: str | None = None
     """Or a directory of the builder image."""
-    to: str
+    to: InnerPath
     """Where, relative to the tree."""
-    only: str | None = None
+    only: InnerPath | None = None
     """Prefix of the members taken."""
-    strip: int = 0
+    strip: Strip = 0
     """Leading components removed."""
 
 
 class LockedPrepare(Frozen):
     """One command before configure."""
 
-    argv: tuple[str, ...]
+    argv: tuple[str, ...] = Field(min_length=1)
     """Program and arguments."""
-    cwd: str
+    cwd: InnerPath
     """Relative to the tree."""
 
 
@@ -81,13 +85,13 @@ class LockedSource(Frozen):
     """Of the repository, without credentials."""
     ref: str = ""
     """What the recipe asked for; the commit is what counts."""
-    commit: str = ""
+    commit: Commit | Literal[""] = ""
     """40 hexadecimal digits."""
     submodules: tuple[LockedSubmodule, ...] = ()
     """All of them, sorted by path."""
     artifact: Artifact | None = None
     """The archive."""
-    strip: int = 0
+    strip: Strip = 0
     """Leading components removed from its members."""
     path: str = ""
     """The directory, relative to the recipe."""
@@ -101,6 +105,14 @@ class LockedSource(Frozen):
     """In order."""
     prepare: tuple[LockedPrepare, ...] = ()
     """In order."""
+
+    @model_validator(mode="after")
+    def _pinned(self) -> Self:
+        """Each kind has what makes it exact; a lock without it would build from anything."""
+        exact = {"git": self.url and self.commit, "archive": self.artifact, "path": self.path and self.tree}
+        if not exact[self.kind]:
+            raise ValueError(f"a source of kind {self.kind} without what pins it")
+        return self
 
 
 class LockedPython(Frozen):
@@ -122,14 +134,14 @@ class Expectation(Frozen):
     reference: str
     """The check that this belongs to, such as ``gate-flag``."""
     key: str
-    """The entry's name; a regular expression of names for ``every`` and ``every-contains``."""
+    """The entry's name; a regular expression of whole names for all kinds but the first three."""
     kind: Literal["switch", "text", "path", "every", "every-contains", "contains", "within"]
     """How it is compared.
 
-    ``switch``: by truth; an INTERNAL, STATIC or absent entry is OFF. ``text``: equal. ``path``: equal after
-    normalisation. ``every``: each entry that matches is this path, and there is one. ``every-contains``: each
-    entry that matches holds the text. ``contains``: the entry exists and holds the text. ``within``: each
-    entry that matches lies below the path.
+    ``switch``: by truth; an INTERNAL, STATIC or absent entry is OFF. ``text``: equal; an absent entry is the
+    empty text. ``path``: equal after normalisation. ``every``: each entry that matches is this path, and there
+    is one. ``every-contains``: each entry that matches holds the text; there may be none. ``contains``: as
+    before, and there is one. ``within``: each entry that matches lies below the path, and there is one.
     """
     value: str
     """``ON`` or ``OFF`` for switches, else the value."""
@@ -146,7 +158,7 @@ class LockedWheel(Frozen):
     """Whole version, local label included."""
     public_version: str
     """Without the local label."""
-    build_number: int
+    build_number: int = Field(ge=0, le=2**31 - 1)
     """PYTORCH_BUILD_NUMBER."""
     requires: tuple[str, ...] | None
     """Requires-Dist, sorted; None where nothing is known, which is reported as not run."""
@@ -180,7 +192,7 @@ class Lock(Frozen):
     """Processor family of the target."""
     glibc: str
     """Newest C library that the wheel may need."""
-    epoch: int
+    epoch: int = Field(ge=0, le=2**40)
     """SOURCE_DATE_EPOCH."""
     era: Literal["setup-py", "scikit-build-core"]
     """The tree's front end, read at the locked commit."""

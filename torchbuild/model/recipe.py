@@ -6,14 +6,15 @@ Every table of the design is accepted here. Those that nothing acts on yet are r
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import BeforeValidator, Field, StringConstraints
 
 from torchbuild.model.artifact import Sha256
 from torchbuild.model.frozen import Frozen
 
 __all__ = [
+    "PATTERNS",
     "Blas",
     "Build",
     "Companion",
@@ -34,10 +35,25 @@ __all__ = [
     "Wheel",
 ]
 
-Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]*$", max_length=100)]
-Release = Annotated[str, StringConstraints(pattern=r"^[0-9]+(\.[0-9]+)*([a-z0-9.+-]*)$")]
-GpuArch = Annotated[str, StringConstraints(pattern=r"^[0-9]+\.[0-9][af]?(\+PTX)?$")]
-Variable = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+_NAME = r"^[a-z0-9][a-z0-9._-]*$"
+_RELEASE = r"^[0-9]+(\.[0-9]+)*([a-z0-9.+-]*)$"
+_GPU_ARCH = r"^[0-9]+\.[0-9][af]?(\+PTX)?$"
+_VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]*$"
+_LOCAL = r"^[a-z0-9]+(\.[a-z0-9]+)*$"
+
+PATTERNS = {
+    _NAME: "lower-case letters, digits and . _ -, first a letter or a digit",
+    _RELEASE: "a version such as 12.4.1",
+    _GPU_ARCH: "N.N, then perhaps a or f, then perhaps +PTX",
+    _VARIABLE: "a variable's name: letters, digits and _, first no digit",
+    _LOCAL: "lower-case letters and digits, in parts separated by dots",
+}
+"""Each pattern of the recipe in words, for messages."""
+
+Name = Annotated[str, StringConstraints(pattern=_NAME, max_length=100)]
+Release = Annotated[str, StringConstraints(pattern=_RELEASE)]
+GpuArch = Annotated[str, StringConstraints(pattern=_GPU_ARCH)]
+Variable = Annotated[str, StringConstraints(pattern=_VARIABLE)]
 FlagValue = bool | int | str
 
 
@@ -112,8 +128,8 @@ class Source(Frozen):
     """Leading components removed from the archive's member names."""
     path: str | None = None
     """A directory, taken as it is."""
-    epoch: int | None = Field(default=None, ge=315532800)
-    """SOURCE_DATE_EPOCH, in seconds. Default: the commit's time; for archives it must be given."""
+    epoch: int | None = Field(default=None, ge=315532800, le=4354819198)
+    """SOURCE_DATE_EPOCH, in seconds, 1980 to 2107. Default: the commit's time; for archives it must be given."""
     series: Series | None = None
     """Patches of a quilt series, applied first."""
     patches: tuple[str, ...] = ()
@@ -190,6 +206,8 @@ class Openmp(Frozen):
 
     provider: Literal["gomp", "iomp", "none"] = "gomp"
     """Which one."""
+    source: Literal["wheels", "system", "path"] = Field(default="system", alias="from")
+    """Who provides it."""
 
 
 class Build(Frozen):
@@ -225,9 +243,9 @@ class Wheel(Frozen):
     """Import name and distribution name."""
     version: str
     """Public version, such as ``2.6.0``."""
-    local: Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(\.[a-z0-9]+)*$")] | None = None
+    local: Annotated[str, StringConstraints(pattern=_LOCAL)] | None = None
     """Local version label, such as ``cu124``: ``2.6.0+cu124``."""
-    build_number: int = Field(default=1, ge=0)
+    build_number: int = Field(default=1, ge=0, le=2**31 - 1)
     """PYTORCH_BUILD_NUMBER. Above 1 the tree appends ``.postN``."""
     runtime: Literal["bundle", "depend", "builder"] = "builder"
     """Shared libraries from outside: copied in, required as wheels, or left to a builder-like system."""
@@ -263,6 +281,20 @@ class Companion(Frozen):
     """Where it comes from."""
 
 
+def _companions(value: Any) -> Any:  # noqa: ANN401  any TOML value
+    """The table form, sorted by name, as the list that it stands for; anything else is left to be refused."""
+    if not isinstance(value, dict):
+        return value
+    rows = sorted(value.items())
+    return tuple(row if not isinstance(row, dict) else {"package": name} | row for name, row in rows)
+
+
+Companions = Annotated[
+    tuple[Companion, ...],
+    BeforeValidator(_companions, json_schema_input_type=tuple[Companion, ...] | dict[Name, dict[str, Any]]),
+]
+
+
 class Machine(Frozen):
     """What depends on this machine and not on the wheel. Never in a key, a lock or a wheel."""
 
@@ -270,10 +302,12 @@ class Machine(Frozen):
     """``auto``: a container where the recipe names an image, else this machine."""
     engine: Literal["auto", "podman", "docker"] = "auto"
     """Container engine."""
-    jobs: int | None = Field(default=None, ge=1)
+    jobs: int | None = Field(default=None, ge=1, le=65536)
     """Compilers at a time. Default: the cores that this process may use."""
-    memory_gib: float | None = Field(default=None, gt=0)
+    memory_gib: float | None = Field(default=None, gt=0, le=2**20, allow_inf_nan=False)
     """Memory limit of the build, in GiB."""
+    caches: dict[Variable, str] = Field(default_factory=dict)
+    """Directories of caches, by what they hold: ``store``, ``compiler``. Default: the user's own."""
     index_url: str = ""
     """Python package index. Default: the client's own configuration."""
     debian_mirror: str = ""
@@ -317,7 +351,7 @@ class Recipe(Frozen):
     """What the wheel is."""
     verify: Verify = Verify()
     """What must be shown."""
-    companions: tuple[Companion, ...] = ()
-    """Packages built against this wheel."""
+    companions: Companions = ()
+    """Packages built against this wheel: a list, or a table by their names."""
     machine: Machine = Machine()
     """This machine."""

@@ -56,5 +56,10 @@ def stage_key(name: str, revision: int, lock_part: Any, *before: str) -> str:  #
 
 
 def lock_part(lock: Lock, *fields: str) -> dict[str, Any]:
-    """These fields of the lock as JSON values, for a key."""
-    return lock.model_dump(mode="json", include=set(fields))
+    """These fields of the lock as JSON values, for a key.
+
+    Raises:
+        KeyError: a name that is no field; a key that quietly left something out would call stale work done.
+    """
+    dumped = lock.model_dump(mode="json", include=set(fields))
+    return {name: dumped[name] for name in fields}

@@ -1,34 +1,94 @@
-"""TOML text -> recipe model, with every problem at once."""
+"""TOML text -> table -> recipe, with every problem at once."""
 
 from __future__ import annotations
 
-import difflib
 import tomllib
-from collections.abc import Mapping
-from typing import Any, get_args, get_origin
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any
 
-from pydantic import BaseModel, ValidationError
-from pydantic_core import ErrorDetails
+from pydantic import ValidationError
 
 from torchbuild.errors import Problem, RecipeError
 from torchbuild.model.recipe import Recipe
+from torchbuild.resolve.lines import Place, Places, key_lines
+from torchbuild.resolve.problems import MOST_PROBLEMS, Location, dotted, located, path_of, problems_of
 
-__all__ = ["decode_recipe", "frozen_value", "parse_toml"]
+__all__ = [
+    "MAX_NESTING",
+    "MAX_SIZE",
+    "check_sound",
+    "decode_recipe",
+    "frozen_value",
+    "invalid",
+    "parse_toml",
+    "wants_text",
+]
 
 Table = dict[str, Any]
 
+MAX_SIZE = 1_000_000
+"""Characters of a recipe file; one of people's writing has a few thousand."""
+MAX_NESTING = 16
+"""Tables and lists inside one another; the model needs six."""
+_LARGEST = 2**63
+"""TOML's whole numbers have 64 bits."""
+
 
 def parse_toml(text: str, file: str) -> Table:
-    """The table, or RecipeError(recipe-not-toml) with line and column."""
+    """The table.
+
+    Raises:
+        RecipeError: ``recipe-too-large``; ``recipe-not-toml`` with line and column; and as `check_sound` says.
+    """
+    if len(text) > MAX_SIZE:
+        raise RecipeError(
+            "recipe-too-large",
+            f"{file} is too large for a recipe",
+            why=(f"seen {len(text)} characters", f"wanted at most {MAX_SIZE}"),
+            fix="Name a recipe file; what it refers to belongs in files of its own.",
+        )
     try:
-        return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        table = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:  # a number of 5000 digits is a plain ValueError
         raise RecipeError(
             "recipe-not-toml",
             f"{file} is not TOML",
             why=str(error) or type(error).__name__,
             fix=f"Correct the syntax of {file} at the place named above.",
         ) from error
+    check_sound(table, file, lambda: {path: Place(file, line) for path, line in key_lines(text).items()})
+    return table
+
+
+def check_sound(table: Table, file: str, places: Callable[[], Places]) -> None:
+    """RecipeError(recipe-invalid) for what no recipe can hold: numbers beyond 64 bits, NUL, endless nesting."""
+    unsound = list(islice(_unsound(table), MOST_PROBLEMS))
+    if unsound:
+        raise invalid(unsound, file, places())
+
+
+def _unsound(table: Table) -> Iterator[Problem]:
+    """Without recursion: the nesting is what must be bounded first."""
+    todo: list[tuple[Location, object]] = [((), table)]
+    while todo:
+        location, value = todo.pop()
+        if isinstance(value, Mapping | list) and len(location) >= MAX_NESTING:
+            wanted = f"at most {MAX_NESTING} tables and lists inside one another"
+            yield Problem(path=dotted(location[:MAX_NESTING]), seen="more inside", wanted=wanted)
+        elif isinstance(value, Mapping):
+            todo += [((*location, key), item) for key, item in value.items()]
+        elif isinstance(value, list):
+            todo += [((*location, index), item) for index, item in enumerate(value)]
+        elif isinstance(value, int) and not -_LARGEST <= value < _LARGEST:
+            yield Problem(path=dotted(location), seen="a larger number", wanted="a number of 64 bits")
+        elif isinstance(value, str) and not _is_text(value):
+            yield Problem(path=dotted(location), seen=ascii(value)[:60], wanted="text without NUL, in UTF-8")
+
+
+def _is_text(value: str) -> bool:
+    """No argument, variable or path can hold a NUL, and no file of ours half a character."""
+    return "\0" not in value and not any("\ud800" <= letter <= "\udfff" for letter in value)
 
 
 def frozen_value(value: object) -> object:
@@ -40,85 +100,37 @@ def frozen_value(value: object) -> object:
     return value
 
 
-def decode_recipe(table: Table, *, file: str, lines: Mapping[str, int] | None = None) -> Recipe:
-    """The recipe, or RecipeError(recipe-invalid) with all problems."""
+def decode_recipe(table: Table, *, file: str, places: Places | None = None) -> Recipe:
+    """The recipe, or RecipeError(recipe-invalid) with all problems.
+
+    Args:
+        table: as `parse_toml` gives it, or several of them merged.
+        file: the recipe, for problems whose key stands nowhere.
+        places: where each key stands.
+    """
     try:
         return Recipe.model_validate(frozen_value(table))
     except ValidationError as error:
-        problems = tuple(_problem(detail, file, lines or {}) for detail in error.errors(include_url=False))
-    raise RecipeError(
+        problems = problems_of(error, file, places or {})
+    raise invalid(problems, file, places or {})
+
+
+def wants_text(table: Table) -> frozenset[str]:
+    """Dotted paths where something else stands and only text may: for values typed without quotes."""
+    try:
+        Recipe.model_validate(frozen_value(table))
+    except ValidationError as error:
+        details = error.errors(include_url=False)
+        return frozenset(path_of(item["loc"]) for item in details if item["type"] == "string_type")
+    return frozenset()
+
+
+def invalid(problems: Sequence[Problem], file: str, places: Places) -> RecipeError:
+    """The one error that holds all problems of a recipe, each at its place."""
+    count = f"{len(problems)} problem{'s' if len(problems) != 1 else ''}"
+    return RecipeError(
         "recipe-invalid",
-        f"{len(problems)} problem{'s' if len(problems) != 1 else ''} in {file}",
-        problems=problems,
+        f"{count}{' and more' if len(problems) == MOST_PROBLEMS else ''} in {file}",
+        problems=tuple(located(problem, file, places) for problem in problems),
         fix=f"Correct {file}; `torchbuild explain KEY` tells what each key means.",
     )
-
-
-def _dotted(loc: tuple[int | str, ...]) -> str:
-    path = ""
-    for part in loc:
-        path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else str(part)
-    return path
-
-
-def _line(path: str, lines: Mapping[str, int]) -> int | None:
-    while path:
-        if path in lines:
-            return lines[path]
-        path = path[: max(path.rfind("."), path.rfind("["), 0)]
-    return None
-
-
-def _problem(detail: ErrorDetails, file: str, lines: Mapping[str, int]) -> Problem:
-    loc = tuple(part for part in detail["loc"] if not _is_union_branch(part))
-    path = _dotted(loc)
-    seen = "nothing" if detail["type"] == "missing" else _shown(detail["input"])
-    wanted, suggestion = detail["msg"], ""
-    if detail["type"] == "extra_forbidden":
-        known = _known_keys(loc[:-1])
-        near = difflib.get_close_matches(str(loc[-1]), known, n=1)
-        seen, wanted = f"unknown key {loc[-1]!r}", "one of " + ", ".join(known)
-        suggestion = near[0] if near else ""
-    elif detail["type"] == "literal_error":
-        allowed = str(detail.get("ctx", {}).get("expected", ""))
-        near = difflib.get_close_matches(str(detail["input"]), allowed.replace("'", "").split(" or "), n=1)
-        wanted, suggestion = allowed, near[0] if near else ""
-    elif detail["type"] == "missing":
-        wanted = "a value: the key is required"
-    return Problem(
-        path=path, seen=seen, wanted=wanted, line=_line(path, lines), file=file, suggestion=suggestion
-    )
-
-
-def _is_union_branch(part: int | str) -> bool:
-    """Pydantic names the branch of a union (``bool``, ``constrained-str``) as if it were a key."""
-    return isinstance(part, str) and part in {"bool", "int", "str"}
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."  # noqa: PLR2004  a message's width
-
-
-def _known_keys(loc: tuple[int | str, ...]) -> list[str]:
-    """The keys of the model at a place of the recipe."""
-    model: type[BaseModel] = Recipe
-    for part in loc:
-        if isinstance(part, int):
-            continue
-        field = next((f for n, f in model.model_fields.items() if (f.alias or n) == part), None)
-        inner = _model_in(field.annotation) if field is not None else None
-        if inner is None:
-            return []
-        model = inner
-    return sorted(field.alias or name for name, field in model.model_fields.items())
-
-
-def _model_in(annotation: object) -> type[BaseModel] | None:
-    if isinstance(annotation, type) and get_origin(annotation) is None and issubclass(annotation, BaseModel):
-        return annotation
-    for argument in get_args(annotation):
-        found = _model_in(argument)
-        if found is not None:
-            return found
-    return None

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
-from torchbuild.errors import RecipeError
+from torchbuild.errors import Problem, RecipeError
 from torchbuild.model.recipe import Recipe
-from torchbuild.resolve.decode import decode_recipe, parse_toml
-from torchbuild.resolve.lines import key_lines
+from torchbuild.resolve.decode import check_sound, decode_recipe, invalid, parse_toml, wants_text
+from torchbuild.resolve.lines import Place, Places, key_lines
+from torchbuild.resolve.overrides import OVERRIDE_FILE, Override, parse_override
+from torchbuild.resolve.problems import shown
 from torchbuild.resolve.rules import check_rules
 
 __all__ = ["MAX_DEPTH", "load_recipe", "merge"]
@@ -19,20 +21,54 @@ MAX_DEPTH = 16
 
 Read = Callable[[str], str]
 """Text of a file by its path. Raises RecipeError where it cannot be read."""
+Table = dict[str, Any]
+
+
+class _Merged(NamedTuple):
+    """A table, and where each of its keys stands."""
+
+    table: Table
+    places: Places
+
+    def under(self, table: Table, places: Places) -> _Merged:
+        """With another table laid over it."""
+        kept = {path: place for path, place in self.places.items() if _counts(path, table)}
+        return _Merged(merge(self.table, table), kept | dict(places))
 
 
 def load_recipe(path: str, read: Read, *, overrides: tuple[str, ...] = ()) -> Recipe:
-    """The merged recipe. `overrides` are ``dotted.key=TOML value`` of the command line."""
-    table, lines = _merged(path, read, seen=())
-    for override in overrides:
-        table = merge(table, _override(override))
-    recipe = decode_recipe(table, file=path, lines=lines)
-    check_rules(recipe, file=path, lines=lines)
+    """The merged recipe. `overrides` are ``dotted.key=TOML value`` of the command line.
+
+    Raises:
+        RecipeError: ``recipe-invalid`` with all problems, each with the file and line where its key stands;
+            ``recipe-not-supported-yet`` likewise; ``recipe-not-toml``, ``recipe-too-large``,
+            ``recipe-extends-cycle``, ``recipe-extends-too-deep``, ``override-invalid``; and what `read` raises.
+    """
+    merged = _merged(path, read, seen=())
+    for text in overrides:
+        merged = _overridden(merged, parse_override(text))
+    recipe = decode_recipe(merged.table, file=path, places=merged.places)
+    check_rules(recipe, file=path, places=merged.places)
     return recipe
 
 
-def _merged(path: str, read: Read, seen: tuple[str, ...]) -> tuple[dict[str, Any], dict[str, int]]:
+def _merged(path: str, read: Read, seen: tuple[str, ...]) -> _Merged:
     path = posixpath.normpath(path)
+    _check_chain(path, seen)
+    text = read(path)
+    table = parse_toml(text, path)
+    own = _Merged(table, {key: Place(path, line) for key, line in key_lines(text).items()})
+    base = table.get("extends")
+    if not isinstance(base, str):
+        return own
+    _check_extends(base, path, own.places)
+    below = _merged(posixpath.join(posixpath.dirname(path), base), read, (*seen, path))
+    table.pop("extends")
+    below.table.pop("name", None)
+    return below.under(table, own.places)
+
+
+def _check_chain(path: str, seen: tuple[str, ...]) -> None:
     if path in seen:
         raise RecipeError(
             "recipe-extends-cycle",
@@ -47,40 +83,42 @@ def _merged(path: str, read: Read, seen: tuple[str, ...]) -> tuple[dict[str, Any
             why=" -> ".join((*seen, path)),
             fix="Merge some of these files.",
         )
-    text = read(path)
-    table, lines = parse_toml(text, path), key_lines(text)
-    base = table.get("extends")
-    if not isinstance(base, str):
-        return table, lines
-    base_path = posixpath.join(posixpath.dirname(path), base)
-    below, _ = _merged(base_path, read, (*seen, path))
-    table.pop("extends")
-    below.pop("name", None)
-    return merge(below, table), lines
 
 
-def merge(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
+def _check_extends(base: str, path: str, places: Places) -> None:
+    if base.strip() and base.isprintable() and not base.startswith("/") and "://" not in base:
+        return
+    wanted = "the path of another recipe, relative to this file"
+    raise invalid((Problem(path="extends", seen=shown(base), wanted=wanted),), path, places)
+
+
+def _counts(path: str, above: Table) -> bool:
+    """Whether what stands at `path` still counts with `above` laid over it."""
+    keys, index, _ = path.partition("[")
+    value: Any = above
+    for part in keys.split("."):
+        if not isinstance(value, dict):
+            return False
+        if part not in value:
+            return True
+        value = value[part]
+    return isinstance(value, dict) and not index
+
+
+def _overridden(merged: _Merged, override: Override) -> _Merged:
+    """A value typed without quotes is text where only text may stand."""
+    table, places = override.table(), {override.dotted: Place(OVERRIDE_FILE, None)}
+    check_sound(table, OVERRIDE_FILE, lambda: places)
+    if not isinstance(override.value, str | list | dict):
+        as_text = override.dotted in wants_text(merge(merged.table, table))
+        table = override.table(as_text=as_text)
+    return merged.under(table, places)
+
+
+def merge(below: Table, above: Table) -> Table:
     """Tables are merged key by key; any other value of `above` replaces that of `below`."""
     result = dict(below)
     for key, value in above.items():
         old = result.get(key)
         result[key] = merge(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
     return result
-
-
-def _override(text: str) -> dict[str, Any]:
-    key, equals, value = text.partition("=")
-    if not equals or not key.strip():
-        raise RecipeError(
-            "override-invalid",
-            f"--set {text!r} is not KEY=VALUE",
-            fix="Write it as --set python.version='\"3.12\"' or --set machine.jobs=2.",
-        )
-    try:
-        return parse_toml(f"{key} = {value}", "--set")
-    except RecipeError:
-        return parse_toml(f'{key} = "{_escaped(value)}"', "--set")
-
-
-def _escaped(value: str) -> str:
-    return value.replace("\\", "\\\\").replace('"', '\\"')

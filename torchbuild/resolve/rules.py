@@ -1,115 +1,173 @@
-"""What a recipe must be beyond types: keys that go together, paths that stay inside, tables acted on."""
+"""What a recipe must be beyond types: keys that go together, paths that stay inside, names that are taken."""
 
 from __future__ import annotations
 
-import posixpath
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from itertools import islice
 
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 from torchbuild.errors import Problem, RecipeError
-from torchbuild.model.recipe import Overlay, Recipe, Source
+from torchbuild.model.inner_path import leaves
+from torchbuild.model.recipe import Overlay, Recipe, Series, Source
+from torchbuild.resolve.decode import invalid
+from torchbuild.resolve.lines import Places
+from torchbuild.resolve.problems import MOST_PROBLEMS, located, shown
+from torchbuild.resolve.support import unsupported
+from torchbuild.resolve.variables import variable_problems
 
 __all__ = ["check_rules", "local_paths", "unsupported"]
 
-_Pair = tuple[str, str, str]
-"""Dotted path, seen, wanted."""
+_LOCATORS = ("debian:", "pypi:", "nvidia:")
 
 
-def check_rules(recipe: Recipe, *, file: str, lines: Mapping[str, int]) -> None:
-    """Raise RecipeError with all problems, or RecipeError(recipe-not-supported-yet)."""
-    wrong = [*_source(recipe.source), *_python(recipe), *_wheel(recipe), *_paths(recipe)]
+def check_rules(recipe: Recipe, *, file: str, places: Places) -> None:
+    """Raise RecipeError(recipe-invalid) with all problems, or RecipeError(recipe-not-supported-yet)."""
+    wrong = tuple(islice(_problems(recipe), MOST_PROBLEMS))
     if wrong:
-        raise RecipeError(
-            "recipe-invalid",
-            f"{len(wrong)} problem{'s' if len(wrong) != 1 else ''} in {file}",
-            problems=_problems(wrong, file, lines),
-            fix=f"Correct {file}; `torchbuild explain KEY` tells what each key means.",
-        )
-    later = list(unsupported(recipe))
+        raise invalid(wrong, file, places)
+    later = tuple(unsupported(recipe))
     if later:
         raise RecipeError(
             "recipe-not-supported-yet",
             f"{file} asks for what this version cannot do yet",
-            problems=_problems(later, file, lines),
+            problems=tuple(located(problem, file, places) for problem in later),
             fix="Remove these keys, or use a version of torchbuild that acts on them.",
         )
 
 
-def _problems(pairs: list[_Pair], file: str, lines: Mapping[str, int]) -> tuple[Problem, ...]:
-    return tuple(
-        Problem(
-            path=path,
-            seen=seen,
-            wanted=wanted,
-            line=lines.get(path, lines.get(path.partition(".")[0])),
-            file=file,
-        )
-        for path, seen, wanted in pairs
-    )
+def _problems(recipe: Recipe) -> Iterator[Problem]:
+    yield from _source("source", recipe.source)
+    for index, companion in enumerate(recipe.companions):
+        yield from _source(f"companions[{index}].source", companion.source)
+    yield from _python(recipe)
+    yield from _builder(recipe)
+    yield from _wheel(recipe)
+    yield from _requirements(recipe)
+    yield from variable_problems(recipe)
 
 
-def _source(source: Source) -> Iterator[_Pair]:
+def _problem(path: str, seen: str, wanted: str) -> Problem:
+    return Problem(path=path, seen=seen, wanted=wanted)
+
+
+def _source(where: str, source: Source) -> Iterator[Problem]:
     named = [key for key in ("git", "archive", "path") if getattr(source, key) is not None]
     if len(named) != 1:
-        yield "source", " and ".join(named) or "nothing", "exactly one of git, archive, path"
+        yield _problem(where, " and ".join(named) or "nothing", "exactly one of git, archive, path")
     if source.git is not None and not source.ref:
-        yield "source.ref", "nothing", "a tag, branch or commit: git is given"
+        yield _problem(f"{where}.ref", "nothing", "a tag, branch or commit: git is given")
     if source.git is None and source.ref is not None:
-        yield "source.ref", repr(source.ref), "no ref without git"
+        yield _problem(f"{where}.ref", shown(source.ref), "no ref without git")
     if source.git is None and source.epoch is None:
-        yield (
-            "source.epoch",
-            "nothing",
-            "seconds since 1970: an archive or a path has no commit to take the time from",
-        )
-    yield from _digest("source", source.archive, source.sha256)
+        wanted = "seconds since 1970: an archive or a path has no commit to take the time from"
+        yield _problem(f"{where}.epoch", "nothing", wanted)
+    yield from _digest(where, source.archive, source.sha256)
     if source.series is not None:
-        yield from _digest("source.series", source.series.archive, source.series.sha256)
+        yield from _series(f"{where}.series", source.series)
     for index, overlay in enumerate(source.overlay):
-        yield from _overlay(f"source.overlay[{index}]", overlay)
+        yield from _overlay(f"{where}.overlay[{index}]", overlay)
+    for index, prepare in enumerate(source.prepare):
+        yield from _inside(f"{where}.prepare[{index}].cwd", prepare.cwd, "the tree")
 
 
-def _digest(where: str, archive: str | None, sha256: str | None) -> Iterator[_Pair]:
+def _digest(where: str, archive: str | None, sha256: str | None) -> Iterator[Problem]:
     """A publisher's digest is read for ``debian:`` locators; any other archive needs one in the recipe."""
-    if archive is not None and sha256 is None and not archive.startswith("debian:"):
-        yield f"{where}.sha256", "nothing", f"the digest of {archive}"
+    if archive == "":
+        yield _problem(f"{where}.archive", shown(archive), "a locator or a path")
+    elif archive is not None and sha256 is None and not archive.startswith("debian:"):
+        yield _problem(f"{where}.sha256", "nothing", f"the digest of {archive}")
     if archive is None and sha256 is not None:
-        yield f"{where}.sha256", sha256, "no digest without an archive"
+        yield _problem(f"{where}.sha256", shown(sha256), "no digest without an archive")
 
 
-def _overlay(where: str, overlay: Overlay) -> Iterator[_Pair]:
+def _series(where: str, series: Series) -> Iterator[Problem]:
+    yield from _digest(where, series.archive, series.sha256)
+    if series.archive is not None:
+        yield from _inside(f"{where}.path", series.path, "the archive")
+
+
+def _overlay(where: str, overlay: Overlay) -> Iterator[Problem]:
     if (overlay.archive is None) == (overlay.path is None):
-        yield where, "archive and path" if overlay.path else "nothing", "exactly one of archive, path"
+        seen = "nothing" if overlay.archive is None else "archive and path"
+        yield _problem(where, seen, "exactly one of archive, path")
     yield from _digest(where, overlay.archive, overlay.sha256)
     if overlay.path is not None and not overlay.path.startswith("/"):
-        yield f"{where}.path", repr(overlay.path), "an absolute directory of the builder image"
+        wanted = "an absolute directory of the builder image"
+        yield _problem(f"{where}.path", shown(overlay.path), wanted)
     if overlay.path is not None and (overlay.only is not None or overlay.strip):
-        yield f"{where}.only", "only or strip with path", "only and strip belong to archives"
+        yield _problem(where, "only or strip with path", "only and strip belong to archives")
+    yield from _inside(f"{where}.to", overlay.to, "the tree")
+    if overlay.only is not None:
+        yield from _inside(f"{where}.only", overlay.only, "the archive")
 
 
-def _python(recipe: Recipe) -> Iterator[_Pair]:
+def _inside(where: str, path: str, what: str) -> Iterator[Problem]:
+    if leaves(path):
+        yield _problem(where, shown(path), f"a directory inside {what}")
+
+
+def _python(recipe: Recipe) -> Iterator[Problem]:
     python = recipe.python
     if python.source == "path" and (python.path is None or not python.path.startswith("/")):
-        yield "python.path", repr(python.path), 'an absolute path: from = "path"'
+        yield _problem("python.path", shown(python.path), 'an absolute path: from = "path"')
     if python.source != "path" and python.path is not None:
-        yield "python.path", repr(python.path), 'no path unless from = "path"'
+        yield _problem("python.path", shown(python.path), 'no path unless from = "path"')
     if python.version is None and recipe.image is not None and python.source == "system":
-        yield "python.version", "nothing", "a version such as 3.13: the interpreter is the image's"
+        wanted = "a version such as 3.13: the interpreter is the image's"
+        yield _problem("python.version", "nothing", wanted)
 
 
-def _wheel(recipe: Recipe) -> Iterator[_Pair]:
+def _builder(recipe: Recipe) -> Iterator[Problem]:
+    for key in ("cmake", "ninja"):
+        bounds = getattr(recipe.toolchain, key)
+        try:
+            SpecifierSet(bounds)
+        except InvalidSpecifier:
+            yield _problem(f"toolchain.{key}", shown(bounds), "bounds such as >=3.18,<4")
+    if recipe.blas is not None and recipe.blas.source != "path" and recipe.blas.path is not None:
+        yield _problem("blas.path", shown(recipe.blas.path), 'no path unless from = "path"')
+    if recipe.image is not None and (not recipe.image.name or recipe.image.name.startswith("-")):
+        yield _problem("image.name", shown(recipe.image.name), "what the engine calls the image")
+    if recipe.machine.executor == "container" and recipe.image is None:
+        yield _problem("machine.executor", '"container"', "a recipe with an [image] table for that")
+
+
+def _wheel(recipe: Recipe) -> Iterator[Problem]:
+    wheel = recipe.wheel
     try:
-        version = Version(recipe.wheel.version)
+        version = Version(wheel.version)
     except InvalidVersion:
-        yield "wheel.version", repr(recipe.wheel.version), "a PEP 440 version such as 2.6.0"
+        yield _problem("wheel.version", shown(wheel.version), "a PEP 440 version such as 2.6.0")
         return
     if version.local is not None:
-        yield (
-            "wheel.version",
-            repr(recipe.wheel.version),
-            f"no local label here: set wheel.local = {version.local!r}",
-        )
+        wanted = f"no local label here: set wheel.local = {shown(version.local)}"
+        yield _problem("wheel.version", shown(wheel.version), wanted)
+    elif str(version) != wheel.version:
+        wanted = f"its canonical form {version}: the wheel's file is called that"
+        yield _problem("wheel.version", shown(wheel.version), wanted)
+    elif wheel.local is not None and Version(f"{version}+{wheel.local}").local != wheel.local:
+        wanted = f"its canonical form {Version(f'{version}+{wheel.local}').local}"
+        yield _problem("wheel.local", shown(wheel.local), wanted)
+
+
+def _requirements(recipe: Recipe) -> Iterator[Problem]:
+    lists = (
+        ("build.requires", recipe.build.requires),
+        ("wheel.requires", recipe.wheel.requires or ()),
+        ("verify.packages", recipe.verify.packages),
+    )
+    for key, requirements in lists:
+        for index, text in enumerate(requirements):
+            try:
+                addressed = Requirement(text).url is not None
+            except InvalidRequirement:
+                addressed = True
+            if addressed:
+                wanted = "a PEP 508 requirement without an address, such as numpy>=2,<3"
+                yield _problem(f"{key}[{index}]", shown(text), wanted)
 
 
 def local_paths(recipe: Recipe) -> Iterator[tuple[str, str]]:
@@ -126,44 +184,7 @@ def local_paths(recipe: Recipe) -> Iterator[tuple[str, str]]:
         if source.series.archive is None:
             candidates.append(("source.series.path", source.series.path))
     for key, value in candidates:
-        if value is not None and "://" not in value and not value.startswith(("debian:", "pypi:", "nvidia:")):
+        if value is None or value.startswith(_LOCATORS):
+            continue
+        if key.endswith((".path", "]")) or "://" not in value:
             yield key, value
-
-
-def _paths(recipe: Recipe) -> Iterator[_Pair]:
-    for index, overlay in enumerate(recipe.source.overlay):
-        if _escapes(overlay.to):
-            yield f"source.overlay[{index}].to", repr(overlay.to), "a directory inside the tree"
-    for index, prepare in enumerate(recipe.source.prepare):
-        if _escapes(prepare.cwd):
-            yield f"source.prepare[{index}].cwd", repr(prepare.cwd), "a directory inside the tree"
-
-
-def _escapes(path: str) -> bool:
-    return path.startswith("/") or posixpath.normpath(path).split("/")[0] == ".."
-
-
-def unsupported(recipe: Recipe) -> Iterator[_Pair]:
-    """What the model accepts and nothing acts on yet."""
-    for table in ("cuda", "cudnn", "nccl", "openmp", "companions"):
-        if getattr(recipe, table):
-            yield table, "set", "not supported yet"
-    for key in ("driver", "gpus", "cpu"):
-        if getattr(recipe.target, key):
-            yield f"target.{key}", "set", "not supported yet"
-    choices = (
-        ("python.from", recipe.python.source, {"system", "path"}),
-        ("build.preset", recipe.build.preset, {"minimal", "none"}),
-        ("wheel.runtime", recipe.wheel.runtime, {"builder"}),
-        ("wheel.triton", recipe.wheel.triton, {"none"}),
-        ("wheel.debug", recipe.wheel.debug, {"keep"}),
-        ("verify.level", recipe.verify.level, {"static", "cpu"}),
-        ("toolchain.linker", recipe.toolchain.linker, {"default", "mold"}),
-        ("blas.provider", recipe.blas.provider if recipe.blas else "generic", {"openblas", "generic"}),
-        ("blas.from", recipe.blas.source if recipe.blas else "system", {"system"}),
-    )
-    for key, value, done in choices:
-        if value not in done:
-            yield key, repr(value), "not supported yet; one of " + ", ".join(sorted(done))
-    if recipe.verify.upstream_tests:
-        yield "verify.upstream_tests", "set", "not supported yet"

@@ -56,10 +56,9 @@ def _list_product(subject: Any, a: Matrix, b: Matrix) -> Matrix:
 
 
 def _judge(dtype: str, ratios: list[float]) -> Finding:
-    worst = largest(ratios)
     wrong = [ratio for ratio in ratios if not ratio <= 1]
-    first = _SHAPES[ratios.index(wrong[0] if wrong else worst)]
+    told = wrong[0] if wrong else largest(ratios)
     what = "{}: {} shapes up to 256 against exact sums".format(dtype, len(_SHAPES))
-    seen = "{:.3g} of the allowed error, first at {} x {} x {}".format(worst, *first)
+    seen = "{:.3g} of the allowed error at {} x {} x {}".format(told, *_SHAPES[ratios.index(told)])
     wanted = "at most 1 of (k + 3) * {:.3g} * |A||B|".format(ROUNDING[dtype])
     return (failed if wrong else passed)(_REFERENCE, what, seen, wanted)

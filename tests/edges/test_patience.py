@@ -1,0 +1,37 @@
+"""Patience is renewed by progress and ends without it."""
+
+from __future__ import annotations
+
+import pytest
+
+from torchbuild.edges.patience import PassingError, persistently
+from torchbuild.errors import FetchError
+
+
+def passing() -> PassingError:
+    """A failure that may pass."""
+    return PassingError(FetchError("not-reachable", "down", fix="Wait."))
+
+
+def test_progress_renews_patience(pauses: list[float]) -> None:
+    """A line that breaks again and again is not given up while each try brings something."""
+    brought = [0]
+
+    def attempt() -> str:
+        if brought[0] == 12:
+            return "whole"
+        brought[0] += 1
+        raise passing()
+
+    assert persistently(attempt, pauses.append, lambda: brought[0]) == "whole"
+
+
+def test_fruitless_tries_end(pauses: list[float]) -> None:
+    """Five tries in a row that brought nothing are enough; the error is the ordinary one."""
+
+    def attempt() -> None:
+        raise passing()
+
+    with pytest.raises(FetchError) as caught:
+        persistently(attempt, pauses.append)
+    assert (caught.value.reference, len(pauses)) == ("not-reachable", 4)

@@ -1,0 +1,127 @@
+"""What a run leaves for its reader: ``report.json`` in the workspace, and beside the wheel where there is one."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from torchbuild import __version__
+from torchbuild.edges.atomic import write_bytes
+from torchbuild.errors import InternalError, Interrupted, TorchbuildError
+from torchbuild.model.finding import Finding
+from torchbuild.pipeline import STAGES, StageOutcome
+from torchbuild.report.events import Event, Found
+from torchbuild.report.redaction import Redactor
+from torchbuild.report.summary import ErrorReport, RunReport, StageReport, WheelReport, write_report
+
+__all__ = ["FindingKeeper", "RunEnd", "report_of", "write_reports"]
+
+
+class FindingKeeper:
+    """A renderer that keeps each stage's findings: a stage that fails has no result to hold them."""
+
+    def __init__(self) -> None:
+        self.by_stage: dict[str, list[Finding]] = defaultdict(list)
+
+    def handle(self, event: Event) -> None:
+        """Keep what a check saw."""
+        if isinstance(event, Found):
+            self.by_stage[event.stage].append(event.finding)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunEnd:
+    """How a run ended."""
+
+    run: str
+    """Its name."""
+    recipe: str
+    """The recipe's name."""
+    started: datetime
+    """When, in UTC."""
+    seconds: float
+    """Wall time."""
+    outcomes: tuple[StageOutcome, ...]
+    """Stages in the order in which they ended."""
+    failure: BaseException | None
+    """What ended it before its time."""
+    findings: dict[str, list[Finding]]
+    """What the checks of each stage saw in this run."""
+
+
+def report_of(end: RunEnd) -> RunReport:
+    """The report, not yet redacted."""
+    stopped = isinstance(end.failure, KeyboardInterrupt) or any(
+        item.outcome == "stopped" for item in end.outcomes
+    )
+    ran = {item.stage for item in end.outcomes}
+    return RunReport(
+        schema=1,
+        run=end.run,
+        recipe=end.recipe,
+        outcome="stopped" if stopped else "failed" if end.failure else "done",
+        started=end.started.isoformat(timespec="seconds"),
+        seconds=round(end.seconds, 3),
+        tool=__version__,
+        stages=tuple(_stage(item, end.findings.get(item.stage, [])) for item in end.outcomes),
+        not_run=tuple(item.name for item in STAGES if item.name not in ran),
+        wheel=_wheel(end.outcomes),
+        error=None if end.failure is None else ErrorReport.of(_as_ours(end.failure)),
+    )
+
+
+def _as_ours(failure: BaseException) -> TorchbuildError:
+    """As the boundary will show it."""
+    if isinstance(failure, TorchbuildError):
+        return failure
+    if isinstance(failure, KeyboardInterrupt):
+        return Interrupted(
+            "interrupted",
+            "stopped as you asked",
+            fix="Run the same command again: what is done is not done again.",
+        )
+    return InternalError(
+        "internal-error",
+        f"torchbuild itself failed: {type(failure).__name__}: {failure}",
+        fix="Report it with the file that the command named.",
+    )
+
+
+def _stage(item: StageOutcome, findings: list[Finding]) -> StageReport:
+    result = item.result
+    return StageReport(
+        stage=item.stage,
+        outcome=item.outcome,
+        key=item.key,
+        seconds=round(item.seconds, 3),
+        log=f"logs/{item.stage}.log",
+        findings=result.findings if result else tuple(findings),
+        evidence=dict(result.evidence) if result else {},
+    )
+
+
+def _wheel(outcomes: tuple[StageOutcome, ...]) -> WheelReport | None:
+    """Where publish laid it."""
+    for item in outcomes:
+        if item.stage == "publish" and item.result is not None:
+            seen = dict(item.result.evidence)
+            return WheelReport(path=seen["path"], sha256=seen["sha256"], size=int(seen["bytes"]))
+    return None
+
+
+def write_reports(report: RunReport, path: Path, redactor: Redactor) -> None:
+    """Write it to `path`, and as ``WHEEL.report.json`` beside a published wheel.
+
+    Raises:
+        HostError: ``disk-full``, ``not-writable``, ``file-operation-failed``.
+    """
+    places = [path]
+    if report.wheel is not None:
+        places.append(Path(report.wheel.path).with_suffix(".report.json"))
+    for place in places:
+        write_report(place, report, write=write_bytes, redactor=redactor)
