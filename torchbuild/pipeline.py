@@ -44,7 +44,7 @@ class Stage:
     run: Callable[[Lock, Context], StageResult]
     """Do it."""
     is_kept: bool = True
-    """Whether a workspace can tell that it is done; what publish makes lies elsewhere, so it looks each time."""
+    """Whether a workspace can tell that it is done. What publish makes lies elsewhere."""
 
 
 def stage(module: _Module[P], *, is_kept: bool = True) -> Stage:
@@ -189,10 +189,11 @@ class _Walk:
         """A stage begins only where all that it builds on is there, and as it was left."""
         missing = [name for name in self._needs_of(item.name) if not self._is_done(name)]
         if missing:
+            names = ", ".join(missing)
             raise UsageError(
                 "stage-needs-earlier",
-                f"{item.name} needs {', '.join(missing)}, which is not done in this workspace",
-                why=f"seen no intact result of {', '.join(missing)} for this lock in run {self._context.workspace.run}",
+                f"{item.name} needs {names}, which is not done in this workspace",
+                why=f"seen no intact result of {names} for this lock in run {self._context.workspace.run}",
                 fix=f"Begin earlier: --from {missing[0]}, or leave out --from.",
             )
 

@@ -30,7 +30,7 @@ VERBS = frozenset(
     Exchange Exclude Find Free Give Install Keep Lay Leave Let List Look Loosen Lower Make Mend Merge Mount Move Name
     Patch Pin Prepare Put Raise Read Rebuild Refresh Remove Rename Repair Report Run See Send Set Shorten Start Take
     Try Unpack Update Use Wait Write
-    """.split()
+    """.split()  # noqa: SIM905  a paragraph reads better than fifty lines
 )
 """How a fix may begin. A new verb is added here, so that no noun slips in."""
 
@@ -47,6 +47,7 @@ class Module:
         self.room = self.path.parts[0]
         self.tree = ast.parse(path.read_text(encoding="utf-8"))
         self.constants: dict[str, tuple[str, ...]] = {}
+        self.tables: dict[str, ast.expr] = {}
         for node in ast.walk(self.tree):
             match node:
                 case (
@@ -54,10 +55,8 @@ class Module:
                     | ast.AnnAssign(target=target, value=ast.expr() as value)
                 ):
                     self._take(target, value)
-                case ast.For(target=target, iter=ast.Tuple(elts=rows)) if all(
-                    isinstance(row, ast.Tuple) for row in rows
-                ):
-                    self._take_loop(target, rows)
+                case ast.For(target=target, iter=table):
+                    self._take_loop(target, self.tables.get(getattr(table, "id", ""), table))
                 case ast.ImportFrom(names=aliases):  # another module's constant, which counts there
                     self.constants |= {alias.asname or alias.name: (HANDED_ON,) for alias in aliases}
                 case ast.comprehension(target=ast.Name(id=name), iter=ast.Attribute(attr="REFERENCES")):
@@ -69,17 +68,17 @@ class Module:
         match target:
             case ast.Name(id=name):
                 self.constants[name] = known
+                self.tables[name] = value
             case ast.Tuple(elts=names) if len(names) == len(known):
                 for name, text in zip(names, known, strict=True):
                     self._take(name, ast.Constant(text))
 
-    def _take_loop(self, target: ast.expr, rows: list[ast.expr]) -> None:
+    def _take_loop(self, target: ast.expr, table: ast.expr) -> None:
         """`for reference, what in (("a-b", "..."), ...)`: each name gets the literals of its column."""
-        for column, name in enumerate(getattr(target, "elts", [])):
-            cells = [row.elts[column] for row in rows if isinstance(row, ast.Tuple)]
-            self.constants[getattr(name, "id", "")] = tuple(
-                text for cell in cells for text in _literals(cell)
-            )
+        rows = [row for row in getattr(table, "elts", []) if isinstance(row, ast.Tuple)]
+        for column, name in enumerate(getattr(target, "elts", []) if rows else []):
+            texts = tuple(text for row in rows for text in _literals(row.elts[column]))
+            self.constants[getattr(name, "id", "")] = texts
 
     def calls(self) -> Iterator[tuple[ast.Call, str]]:
         """Every call with the last part of what is called."""
@@ -101,9 +100,8 @@ class Module:
 
     def values(self, node: ast.expr) -> set[str]:
         """The references that an expression can be; `HANDED_ON` where the caller's or another's counts."""
-        if "reference" in ast.unparse(node) and not isinstance(node, ast.Constant):
-            return {HANDED_ON}
-        return set(_literals(node)) or set(self.constants.get(getattr(node, "id", ""), ()))
+        known = set(_literals(node)) or set(self.constants.get(getattr(node, "id", ""), ()))
+        return known or ({HANDED_ON} if "reference" in ast.unparse(node) else set())
 
     def name_of_run_time_check(self) -> Iterator[str]:
         """A module of run-time checks gives its findings the name `smoke-NAME`."""

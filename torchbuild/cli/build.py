@@ -16,9 +16,7 @@ __all__ = ["build"]
 @recipe_options
 @click.option("--locked", is_flag=True, help="Refuse a missing or stale lock instead of making it anew.")
 @slice_options
-@click.option(
-    "--target", metavar="NAME", help="Compile only this CMake target or object path, then stop."
-)
+@click.option("--target", metavar="NAME", help="Compile only this CMake target or object path, then stop.")
 @click.option(
     "--out", metavar="FOLDER", type=click.Path(path_type=Path), default=Path("dist"), show_default=True,
     help="Where the wheel is laid, with its digest, lock and report.",

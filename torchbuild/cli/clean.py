@@ -19,7 +19,8 @@ __all__ = ["clean"]
 def clean(*, runs: tuple[str, ...], builds: bool, cache: bool, as_json: bool) -> None:
     """Remove the workspaces of RUNS, or all of them with --builds.
 
-    What a running build holds stays, and so do wheels in your own folders. `torchbuild store` lists what there is.
+    What a running build holds stays, and so do wheels in your own folders. `torchbuild store` lists what
+    there is.
     """
     from torchbuild.cli.output import print_result  # noqa: PLC0415  as in build
     from torchbuild.cli.places import places  # noqa: PLC0415

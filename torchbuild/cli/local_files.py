@@ -1,4 +1,4 @@
-"""Files of the recipe into the store, also from folders that the caller allows; all else goes to the network."""
+"""Files of the recipe into the store, also from folders that the caller allows."""
 
 from __future__ import annotations
 
@@ -54,10 +54,6 @@ class LocalFiles:
         """
         for artifact in artifacts:
             path = self._recipe_dir / artifact.locator.removeprefix("file:")
-            if (
-                locator_kind(artifact.locator) == "file"
-                and path.is_file()
-                and is_inside(path, self._allowed)
-            ):
+            if locator_kind(artifact.locator) == "file" and path.is_file() and is_inside(path, self._allowed):
                 self._store.add(path, artifact.sha256)
         self._network.fetch(artifacts, on_progress)

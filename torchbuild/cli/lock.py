@@ -31,9 +31,16 @@ def lock(
     """
     from torchbuild.cli.lock_changes import changes  # noqa: PLC0415  help must not pay for it
     from torchbuild.cli.locking import make_lock, world  # noqa: PLC0415
-    from torchbuild.cli.output import print_result, recipe_redactor  # noqa: PLC0415
+    from torchbuild.cli.output import print_result  # noqa: PLC0415
     from torchbuild.cli.places import places  # noqa: PLC0415
-    from torchbuild.cli.recipe_files import lock_path, read_lock, read_recipe, stale_lock, write_lock  # noqa: PLC0415
+    from torchbuild.cli.recipe_files import (  # noqa: PLC0415
+        lock_path,
+        read_lock,
+        read_recipe,
+        recipe_redactor,
+        stale_lock,
+        write_lock,
+    )
 
     path = lock or lock_path(recipe)
     wanted = read_recipe(recipe, overrides=overrides, allowed=allowed)

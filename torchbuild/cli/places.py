@@ -30,6 +30,11 @@ class Places:
         """What a build sees at its cache path; outlives every run."""
         return self.cache / "compiler"
 
+    @property
+    def caches(self) -> tuple[Path, ...]:
+        """What can be made again at a price, besides the store: compiler caches and repositories."""
+        return (self.compiler_cache, self.cache / "git")
+
 
 def places() -> Places:
     """From TORCHBUILD_CACHE and TORCHBUILD_BUILDS, else the user's own cache and state directories."""

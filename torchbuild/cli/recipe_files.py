@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from torchbuild.cli.local_files import is_inside
 from torchbuild.cli.lock_changes import recipe_changes
+from torchbuild.cli.output import machine_redactor
 from torchbuild.edges.atomic import write_text
 from torchbuild.edges.locators import without_credentials
 from torchbuild.errors import LockError, Problem, RecipeError
 from torchbuild.model.lock import Lock
 from torchbuild.model.recipe import Recipe
+from torchbuild.report.redaction import Redactor
 from torchbuild.resolve.load import load_recipe
 from torchbuild.resolve.lockfile import check_fresh, dump_lock, parse_lock
 from torchbuild.resolve.rules import local_paths
 
-__all__ = ["lock_path", "public", "read_lock", "read_recipe", "stale_lock", "write_lock"]
+__all__ = ["lock_path", "public", "read_lock", "read_recipe", "recipe_redactor", "stale_lock", "write_lock"]
 
 
 def read_recipe(path: Path, *, overrides: tuple[str, ...] = (), allowed: tuple[Path, ...] = ()) -> Recipe:
@@ -52,6 +55,13 @@ def public(recipe: Recipe) -> Recipe:
         return recipe
     clean = source.model_copy(update={"git": without_credentials(source.git)})
     return recipe.model_copy(update={"source": clean})
+
+
+def recipe_redactor(recipe: Recipe) -> Redactor:
+    """Takes out what this user's environment and netrc hold, and the passwords in the recipe's addresses."""
+    machine = recipe.machine
+    addresses = (recipe.source.git or "", machine.index_url, machine.debian_mirror, *machine.mirrors.values())
+    return machine_redactor({**os.environ, **{f"address {n}": text for n, text in enumerate(addresses)}})
 
 
 def _read(path: Path, roots: tuple[Path, ...], *, first: str) -> str:

@@ -1,4 +1,4 @@
-"""What a run leaves for its reader: ``report.json`` in the workspace, and beside the wheel where there is one."""
+"""What a run leaves for its reader: ``report.json`` in the workspace, and beside a published wheel."""
 
 from __future__ import annotations
 

@@ -15,9 +15,15 @@ from pathlib import Path
 
 from torchbuild.cli.lock_changes import changes
 from torchbuild.cli.locking import World, make_lock, world
-from torchbuild.cli.output import machine_redactor
 from torchbuild.cli.places import Places
-from torchbuild.cli.recipe_files import lock_path, read_lock, read_recipe, stale_lock, write_lock
+from torchbuild.cli.recipe_files import (
+    lock_path,
+    read_lock,
+    read_recipe,
+    recipe_redactor,
+    stale_lock,
+    write_lock,
+)
 from torchbuild.cli.run_report import FindingKeeper, RunEnd, report_of, write_reports
 from torchbuild.cli.survey import executor_for
 from torchbuild.context import Context, Executor
@@ -37,7 +43,7 @@ from torchbuild.report.jsonl import JsonLines, open_events
 from torchbuild.report.redaction import Redactor
 from torchbuild.resolve.lockfile import dump_lock
 
-__all__ = ["Asked", "Ended", "recipe_redactor", "run_build", "run_name"]
+__all__ = ["Asked", "Ended", "run_build", "run_name"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,13 +84,6 @@ class Ended:
     """The published wheel; empty where none was."""
     sha256: str
     """Its digest."""
-
-
-def recipe_redactor(recipe: Recipe) -> Redactor:
-    """Takes out what this user's environment and netrc hold, and the passwords in the recipe's addresses."""
-    machine = recipe.machine
-    addresses = (recipe.source.git or "", machine.index_url, machine.debian_mirror, *machine.mirrors.values())
-    return machine_redactor({**os.environ, **{f"address {n}": text for n, text in enumerate(addresses)}})
 
 
 def run_build(asked: Asked, places: Places, stages: tuple[Stage, ...]) -> Ended:
@@ -152,7 +151,7 @@ def _opened(recipe: Recipe, lock: Lock, there: World) -> Iterator[tuple[Director
     with open_workspace(
         places.builds, run_name(lock), store=places.store, cache=places.compiler_cache, recipe=recipe.name
     ) as workspace:
-        executor = executor_for(recipe, lock.image, places, workspace.root, workspace.run)
+        executor = executor_for(recipe.machine, lock.image, places, workspace.root, workspace.run)
         _remove_stale(executor)
         write_text(workspace.path / "lock.toml", dump_lock(lock))
         yield workspace, executor

@@ -18,7 +18,7 @@ def schema() -> None:
 
 
 def schema_text() -> str:
-    """The schema as it is printed and as docs/reference/recipe.schema.json holds it, without a last line end."""
+    """The schema as it is printed, and as docs/reference/recipe.schema.json holds it; no last line end."""
     from torchbuild.model.recipe import Recipe  # noqa: PLC0415  as above
 
     dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema"}

@@ -13,10 +13,10 @@ __all__ = ["shell"]
 @click.argument("run")
 @click.argument("argv", nargs=-1, type=click.UNPROCESSED)
 def shell(*, run: str, argv: tuple[str, ...]) -> None:
-    """Open a shell in the workspace of RUN, at the build's path, with the build's environment and no network.
+    """Open a shell in the workspace of RUN, at the build's path, with its environment and no network.
 
-    With ARGV, run that instead; the exit code is its own. `torchbuild store` lists the runs. While the shell is
-    open, no build can use the workspace.
+    With ARGV, run that instead; the exit code is its own. `torchbuild store` lists the runs. While the
+    shell is open, no build can use the workspace.
     """
     from torchbuild.cli.places import places  # noqa: PLC0415  as in build
     from torchbuild.cli.revisit import revisit  # noqa: PLC0415

@@ -15,40 +15,54 @@ from typing import Any
 from torchbuild.cli.places import Places
 from torchbuild.context import Executor
 from torchbuild.edges.process import capture
-from torchbuild.errors import HostError, TorchbuildError
+from torchbuild.errors import ConflictError, HostError, TorchbuildError
 from torchbuild.model.artifact import ImageRef
 from torchbuild.model.command import Command
 from torchbuild.model.lock import LockedPython
-from torchbuild.model.recipe import Recipe
+from torchbuild.model.recipe import Machine, Recipe
 from torchbuild.resolve.assemble import Survey
 from torchbuild.resolve.environment import BASE
 
 __all__ = ["executor_for", "find_image", "survey_builder"]
 
 
-def executor_for(recipe: Recipe, image: ImageRef | None, places: Places, root: Path, run: str) -> Executor:
-    """The executor that the recipe and this machine ask for."""
-    jobs = recipe.machine.jobs or len(os.sched_getaffinity(0))
-    memory = recipe.machine.memory_gib
-    for folder in (places.store, places.compiler_cache):
-        folder.mkdir(parents=True, exist_ok=True)
-    if image is None or recipe.machine.executor == "local":
+def executor_for(machine: Machine, image: ImageRef | None, places: Places, root: Path, run: str) -> Executor:
+    """The executor that the recipe and this machine ask for.
+
+    Raises:
+        ConflictError: ``executor-contradicts-image``.
+        HostError: ``no-container-engine``, ``not-writable``, ``disk-full``, ``path-not-mountable``.
+    """
+    wanted = "local" if image is None else "container"
+    if machine.executor not in ("auto", wanted):
+        raise ConflictError(
+            "executor-contradicts-image",
+            f"machine.executor is {machine.executor}, and the build is one for {wanted}",
+            why="the table [image] decides that: [machine] decides nothing of the wheel",
+            fix="Leave machine.executor out; name an image, or none, in the table [image].",
+        )
+    jobs = machine.jobs or len(os.sched_getaffinity(0))
+    if image is None:
         from torchbuild.edges.local import LocalExecutor  # noqa: PLC0415  only one of the two is used
 
         return LocalExecutor(
-            root=root, store=places.store, cache=places.compiler_cache, jobs=jobs, memory_gib=memory
+            root=root,
+            store=places.store,
+            cache=places.compiler_cache,
+            jobs=jobs,
+            memory_gib=machine.memory_gib,
         )
     from torchbuild.edges.container import ContainerExecutor  # noqa: PLC0415
     from torchbuild.edges.engine import find_engine  # noqa: PLC0415
 
     return ContainerExecutor(
-        engine=find_engine(recipe.machine.engine),
+        engine=find_engine(machine.engine),
         image=image,
         root=root,
         store=places.store,
         cache=places.compiler_cache,
         jobs=jobs,
-        memory_gib=memory,
+        memory_gib=machine.memory_gib,
         labels={"torchbuild.run": run},
     )
 
@@ -78,7 +92,7 @@ def survey_builder(recipe: Recipe, image: ImageRef | None, places: Places) -> Su
         (root / "shim").mkdir(parents=True)
         script = files("torchbuild.shim").joinpath("survey.py").read_text(encoding="utf-8")
         (root / "shim" / "survey.py").write_text(script, encoding="utf-8")
-        executor = executor_for(recipe, image, places, root, f"{recipe.name}-survey")
+        executor = executor_for(recipe.machine, image, places, root, f"{recipe.name}-survey")
         seen = _ask(recipe, executor, Path(folder) / "survey.log", local=image is None)
     _check(recipe, seen)
     python = LockedPython(

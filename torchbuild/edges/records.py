@@ -46,10 +46,8 @@ class StageRecords:
             return None
 
     def remember(self, stage: str, key: str, makes: Sequence[str], result: StageResult) -> None:
-        """Record the stage with what it made, each file with its digest: a new time stamp alone is no change."""
-        manifest = take(
-            self._workspace.root, tuple(self._relative(makes)), hashed=True, without=_NOT_WATCHED
-        )
+        """Record the stage with what it made, each file by digest: a new time stamp alone is no change."""
+        manifest = take(self._workspace.root, tuple(self._relative(makes)), hashed=True, without=_NOT_WATCHED)
         self._workspace.record(stage, key, StageResult.model_dump(result, mode="json"), manifest)
 
     def forget(self, stage: str) -> None:

@@ -9,7 +9,18 @@ from typing import Any, Literal
 
 from torchbuild.model.frozen import Frozen
 
-__all__ = ["BlasFact", "EraFact", "Preset", "blas_fact", "era_fact", "era_of_backend", "preset"]
+__all__ = [
+    "BlasFact",
+    "EraFact",
+    "Preset",
+    "SwitchFact",
+    "blas_fact",
+    "era_fact",
+    "era_of_backend",
+    "preset",
+    "switch_fact",
+    "switch_needs",
+]
 
 
 class Fact(Frozen):
@@ -30,14 +41,19 @@ class EraFact(Fact):
     """Build requirements beyond those that the tree declares."""
     prefixes: tuple[str, ...]
     """Prefixes of environment variables that reach CMake."""
+    suffixes: tuple[str, ...]
+    """Suffixes of variables that do."""
     names: tuple[str, ...]
     """Further variables that do."""
+    renames: dict[str, str]
+    """Variables that arrive under another name."""
     defines: Literal["none", "config-setting"]
     """How any other definition reaches CMake."""
 
     def reaches(self, variable: str) -> bool:
         """Whether an environment variable arrives in CMake."""
-        return variable.startswith(self.prefixes) or variable in self.names
+        named = variable in self.names or variable in self.renames
+        return named or variable.startswith(self.prefixes) or variable.endswith(self.suffixes)
 
 
 class BlasFact(Fact):
@@ -46,7 +62,7 @@ class BlasFact(Fact):
     blas: str
     """Value of the ``BLAS`` variable."""
     within: dict[str, str]
-    """Cache entries and what they must hold."""
+    """Regular expressions of cache entries, and what each that matches must hold; one must be there."""
     settings: dict[str, str]
     """Build settings that ``config.show()`` prints."""
 
@@ -60,6 +76,13 @@ class Preset(Fact):
     """Switched on."""
 
 
+class SwitchFact(Fact):
+    """Switches that count only while others are on."""
+
+    needs: dict[str, tuple[str, ...]]
+    """By the switch's name, the others, nearest only."""
+
+
 @cache
 def _table(name: str) -> dict[str, Any]:
     text = (files("torchbuild.knowledge") / "data" / f"{name}.toml").read_text(encoding="utf-8")
@@ -67,7 +90,13 @@ def _table(name: str) -> dict[str, Any]:
 
 
 def _tuples(row: dict[str, Any]) -> dict[str, Any]:
-    return {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
+    return {key: _frozen(value) for key, value in row.items()}
+
+
+def _frozen(value: Any) -> Any:  # noqa: ANN401  any TOML value
+    if isinstance(value, dict):
+        return _tuples(value)
+    return tuple(value) if isinstance(value, list) else value
 
 
 def era_fact(era: str) -> EraFact:
@@ -88,3 +117,22 @@ def blas_fact(provider: str) -> BlasFact:
 def preset(name: str) -> Preset:
     """A preset's flags."""
     return Preset.model_validate(_tuples(_table("presets")[name]))
+
+
+@cache
+def switch_fact() -> SwitchFact:
+    """Which switches depend on others."""
+    return SwitchFact.model_validate(_tuples(_table("switches")["dependent"]))
+
+
+def switch_needs(name: str) -> tuple[str, ...]:
+    """All switches that must be on for this one to count, theirs included, sorted."""
+    needs = switch_fact().needs
+    found: set[str] = set()
+    todo = list(needs.get(name, ()))
+    while todo:
+        parent = todo.pop()
+        if parent not in found:
+            found.add(parent)
+            todo += needs.get(parent, ())
+    return tuple(sorted(found))

@@ -22,4 +22,4 @@ def _inner(path: str) -> str:
 
 
 InnerPath = Annotated[str, AfterValidator(_inner)]
-"""Relative, and not above where it begins, whatever ``..`` it holds. Links are not followed: nothing is read."""
+"""Relative, and not above where it begins, whatever ``..`` it holds. No link is followed."""

@@ -139,9 +139,10 @@ class Expectation(Frozen):
     """How it is compared.
 
     ``switch``: by truth; an INTERNAL, STATIC or absent entry is OFF. ``text``: equal; an absent entry is the
-    empty text. ``path``: equal after normalisation. ``every``: each entry that matches is this path, and there
-    is one. ``every-contains``: each entry that matches holds the text; there may be none. ``contains``: as
-    before, and there is one. ``within``: each entry that matches lies below the path, and there is one.
+    empty text. ``path``: equal after normalisation. ``every``: each entry that matches is this path, and
+    there is one. ``every-contains``: each entry that matches holds the text; there may be none.
+    ``contains``: as before, and there is one. ``within``: each entry that matches lies below the path, and
+    there is one.
     """
     value: str
     """``ON`` or ``OFF`` for switches, else the value."""

@@ -129,7 +129,7 @@ class Source(Frozen):
     path: str | None = None
     """A directory, taken as it is."""
     epoch: int | None = Field(default=None, ge=315532800, le=4354819198)
-    """SOURCE_DATE_EPOCH, in seconds, 1980 to 2107. Default: the commit's time; for archives it must be given."""
+    """SOURCE_DATE_EPOCH, in seconds, 1980 to 2107. Default: the commit's time; archives need one here."""
     series: Series | None = None
     """Patches of a quilt series, applied first."""
     patches: tuple[str, ...] = ()

@@ -6,6 +6,8 @@ import hashlib
 import json
 from typing import Literal
 
+from packaging.version import Version
+
 from torchbuild.knowledge.tables import blas_fact, era_fact
 from torchbuild.model.artifact import Artifact, ImageRef
 from torchbuild.model.frozen import Frozen
@@ -56,8 +58,11 @@ class Answers(Frozen):
 
 
 def recipe_digest(recipe: Recipe) -> str:
-    """Digest of all that decides the wheel; the ``[machine]`` table does not."""
-    value = recipe.model_dump(mode="json", by_alias=True, exclude={"machine"})
+    """Digest of all that decides the wheel; the ``[machine]`` table does not.
+
+    What stands at its default is left out, so that a key that a later version adds makes no lock stale.
+    """
+    value = recipe.model_dump(mode="json", by_alias=True, exclude={"machine"}, exclude_defaults=True)
     return hashlib.sha256(json.dumps(value, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
@@ -94,7 +99,7 @@ def lock_of(recipe: Recipe, answers: Answers) -> Lock:
             "compiler_cache": survey.launcher or "none",
             "environ": build_environment(recipe, era, compilers),
             "defines": extra_defines(recipe, era),
-            "expect": expectations(recipe, survey.python, compilers),
+            "expect": expectations(recipe, survey.python, compilers, era.renames),
             "build_requires": answers.build_requires,
             "run_requires": answers.run_requires,
             "verify_requires": answers.verify_requires,
@@ -119,7 +124,9 @@ def _wheel(recipe: Recipe) -> LockedWheel:
 
 
 def _verify(recipe: Recipe) -> LockedVerify:
-    settings = {"TORCH_VERSION": recipe.wheel.version, "BUILD_TYPE": recipe.build.type}
+    # CMake knows the numbers of the release and nothing behind them
+    release = ".".join(str(number) for number in Version(recipe.wheel.version).release)
+    settings = {"TORCH_VERSION": release, "BUILD_TYPE": recipe.build.type}
     if recipe.blas is not None:
         settings |= blas_fact(recipe.blas.provider).settings
     return LockedVerify(

@@ -39,7 +39,7 @@ def parse_toml(text: str, file: str) -> Table:
     """The table.
 
     Raises:
-        RecipeError: ``recipe-too-large``; ``recipe-not-toml`` with line and column; and as `check_sound` says.
+        RecipeError: ``recipe-too-large``; ``recipe-not-toml`` with line and column; as `check_sound`.
     """
     if len(text) > MAX_SIZE:
         raise RecipeError(
@@ -62,7 +62,7 @@ def parse_toml(text: str, file: str) -> Table:
 
 
 def check_sound(table: Table, file: str, places: Callable[[], Places]) -> None:
-    """RecipeError(recipe-invalid) for what no recipe can hold: numbers beyond 64 bits, NUL, endless nesting."""
+    """RecipeError(recipe-invalid) for what no recipe can hold: numbers beyond 64 bits, NUL, deep nesting."""
     unsound = list(islice(_unsound(table), MOST_PROBLEMS))
     if unsound:
         raise invalid(unsound, file, places())

@@ -9,19 +9,9 @@ from torchbuild.knowledge.tables import EraFact, blas_fact
 from torchbuild.model.lock import Lock
 from torchbuild.model.recipe import Recipe
 from torchbuild.resolve.expectations import definitions, flags
+from torchbuild.resolve.variables import BASE
 
 __all__ = ["BASE", "build_environment", "extra_defines", "full_environment"]
-
-BASE = {
-    "HOME": "{work}/home",
-    "LC_ALL": "C.UTF-8",
-    "PATH": "{venv}/bin:/usr/local/bin:/usr/bin:/bin",
-    "PYTHONHASHSEED": "0",
-    "PYTHONNOUSERSITE": "1",
-    "TMPDIR": "{work}/tmp",
-    "TZ": "UTC",
-}
-"""What every process of a build sees."""
 
 _CCACHE = {
     "CCACHE_DIR": "{cache}/ccache",
@@ -33,7 +23,7 @@ _CCACHE = {
 def build_environment(recipe: Recipe, era: EraFact, compilers: Mapping[str, str]) -> dict[str, str]:
     """The build's own variables: flags, compilers, version. The common ones are added at run time."""
     environ = {name: value for name, (value, _) in flags(recipe).items()}
-    environ |= {name: value for name, (value, _) in definitions(recipe).items() if era.reaches(name)}
+    environ |= {name: value for name, value in _definitions(recipe).items() if _by_environment(name, era)}
     environ |= {"CC": compilers["CC"], "CXX": compilers["CXX"]}
     environ |= {"CMAKE_BUILD_TYPE": recipe.build.type, "CMAKE_GENERATOR": "Ninja"}
     if recipe.blas is not None:
@@ -42,14 +32,24 @@ def build_environment(recipe: Recipe, era: EraFact, compilers: Mapping[str, str]
         environ |= {
             f"CMAKE_{lang}_COMPILER_LAUNCHER": compilers["LAUNCHER"] for lang in ("C", "CXX")
         } | _CCACHE
-    if recipe.toolchain.linker != "default":
-        environ["LDFLAGS"] = f"-fuse-ld={recipe.toolchain.linker}"
     environ |= {
         "PYTORCH_BUILD_VERSION": wheel_version(recipe),
         "PYTORCH_BUILD_NUMBER": str(recipe.wheel.build_number),
     }
     environ |= recipe.build.env
+    if recipe.toolchain.linker != "default":
+        chosen = f"-fuse-ld={recipe.toolchain.linker}"
+        environ["LDFLAGS"] = f"{chosen} {environ['LDFLAGS']}" if "LDFLAGS" in environ else chosen
     return dict(sorted(environ.items()))
+
+
+def _definitions(recipe: Recipe) -> dict[str, str]:
+    return {name: value for name, (value, _) in definitions(recipe).items()}
+
+
+def _by_environment(name: str, era: EraFact) -> bool:
+    """A real definition is better where the era has one: the environment is read too late for some names."""
+    return era.defines == "none" and era.reaches(name)
 
 
 def wheel_version(recipe: Recipe) -> str:
@@ -59,7 +59,7 @@ def wheel_version(recipe: Recipe) -> str:
 
 def extra_defines(recipe: Recipe, era: EraFact) -> dict[str, str]:
     """Definitions that the environment cannot carry, or ConflictError where the era has no way in."""
-    left = {name: value for name, (value, _) in definitions(recipe).items() if not era.reaches(name)}
+    left = {name: value for name, value in _definitions(recipe).items() if not _by_environment(name, era)}
     if left and era.defines == "none":
         raise ConflictError(
             "define-cannot-reach-cmake",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from torchbuild.errors import LockError
 from torchbuild.model.artifact import Artifact
 from torchbuild.model.command import Command
 from torchbuild.model.lock import Lock
@@ -32,26 +33,30 @@ def plain(lock: Lock, *argv: str, cwd: str = "{work}") -> Command:
 
 
 def pip_wheel(lock: Lock) -> str:
-    """The locked pip, which runs from its wheel in any interpreter."""
-    name = next(item.name for item in lock.build_requires if item.name.startswith("pip-"))
+    """The locked pip, which runs from its wheel in any interpreter.
+
+    Raises:
+        LockError: ``lock-lacks-pip``.
+    """
+    name = next((item.name for item in lock.build_requires if item.name.startswith("pip-")), None)
+    if name is None:
+        raise LockError(
+            "lock-lacks-pip",
+            f"the lock of {lock.name} has no pip among its build requirements",
+            why="wanted a wheel of pip: it installs all others",
+            fix="Make the lock anew with `torchbuild lock`.",
+        )
     return "{work}/inputs/build/" + name + "/pip"
 
 
 def install_command(lock: Lock, python: str, requirements: str) -> Command:
     """Install files by hash; nothing is looked up anywhere."""
-    options = ("--no-index", "--no-deps", "--require-hashes", "--no-cache-dir", "--disable-pip-version-check")
-    options += ("--no-compile",)  # what is imported is compiled then; all of it would take half of the time
-    return plain(
-        lock,
-        python,
-        "-I",
-        pip_wheel(lock),
-        "install",
-        *options,
+    options = (
+        *("--no-index", "--no-deps", "--require-hashes", "--no-cache-dir", "--disable-pip-version-check"),
         "--no-warn-script-location",
-        "-r",
-        requirements,
+        "--no-compile",  # what is imported is compiled then; all of it takes half of the time
     )
+    return plain(lock, python, "-I", pip_wheel(lock), "install", *options, "-r", requirements)
 
 
 def requirement_lines(folder: str, artifacts: tuple[Artifact, ...]) -> str:

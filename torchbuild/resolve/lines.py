@@ -112,10 +112,10 @@ class _Scan:
             position = token.end()
             self._take(token[0])
 
-    def _take(self, token: str) -> None:
-        if token in _ENDS:
-            self._quote = token
-        elif token in "[{":
+    def _take(self, mark: str) -> None:
+        if mark in _ENDS:
+            self._quote = mark
+        elif mark in "[{":
             self._depth += 1
-        elif token in "]}":
+        elif mark in "]}":
             self._depth = max(0, self._depth - 1)

@@ -42,7 +42,7 @@ def load_recipe(path: str, read: Read, *, overrides: tuple[str, ...] = ()) -> Re
     Raises:
         RecipeError: ``recipe-invalid`` with all problems, each with the file and line where its key stands;
             ``recipe-not-supported-yet`` likewise; ``recipe-not-toml``, ``recipe-too-large``,
-            ``recipe-extends-cycle``, ``recipe-extends-too-deep``, ``override-invalid``; and what `read` raises.
+            ``recipe-extends-cycle``, ``recipe-extends-too-deep``, ``override-invalid``; what `read` raises.
     """
     merged = _merged(path, read, seen=())
     for text in overrides:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import tomllib
 from typing import Any
 
@@ -17,11 +19,21 @@ from torchbuild.resolve.decode import frozen_value
 __all__ = ["check_fresh", "dump_lock", "parse_lock"]
 
 _HEADER = "# Made by `torchbuild lock`: every input of one build, exactly. Not written by hand.\n"
+_DIGEST = "digest"
+"""The file's own key, over all others: how a change by hand is noticed. No protection against malice."""
 
 
 def dump_lock(lock: Lock) -> str:
     """The file's text; the same lock gives the same bytes."""
-    return _HEADER + tomli_w.dumps(_without_none(lock.model_dump(mode="json", by_alias=True)), indent=2)
+    table = _without_none(lock.model_dump(mode="json", by_alias=True))
+    head = {"schema": table.pop("schema")}
+    own = {_DIGEST: _digest(head | table)}
+    return _HEADER + tomli_w.dumps(head | own | table, indent=2)
+
+
+def _digest(table: dict[str, Any]) -> str:
+    text = json.dumps(table, sort_keys=True, separators=(",", ":"), default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _without_none(value: Any) -> Any:  # noqa: ANN401  any JSON value
@@ -33,11 +45,25 @@ def _without_none(value: Any) -> Any:  # noqa: ANN401  any JSON value
 
 
 def parse_lock(text: str, file: str) -> Lock:
-    """The lock, or LockError(lock-unreadable | lock-too-new)."""
+    """The lock.
+
+    Raises:
+        LockError: ``lock-unreadable``; ``lock-too-new``; ``lock-altered`` where it was changed by hand.
+    """
     try:
         table = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise _unreadable(file, str(error)) from error
+        _check_schema(table, file)
+        _check_digest(table, file)
+        return Lock.model_validate(_with_none(frozen_value(table)))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise _unreadable(file, f"{where}: {first['msg']}") from error
+    except (ValueError, RecursionError) as error:  # no TOML, a number of 5000 digits, nesting without end
+        raise _unreadable(file, str(error) or type(error).__name__) from error
+
+
+def _check_schema(table: dict[str, Any], file: str) -> None:
     schema = table.get("schema")
     if isinstance(schema, int) and schema > LOCK_SCHEMA:
         raise LockError(
@@ -46,12 +72,17 @@ def parse_lock(text: str, file: str) -> Lock:
             why=(f"seen schema {schema}", f"wanted at most {LOCK_SCHEMA}"),
             fix="Install a newer torchbuild, or make the lock anew with `torchbuild lock`.",
         )
-    try:
-        return Lock.model_validate(_with_none(frozen_value(table)))
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise _unreadable(file, f"{where}: {first['msg']}") from error
+
+
+def _check_digest(table: dict[str, Any], file: str) -> None:
+    seen, wanted = table.pop(_DIGEST, None), _digest(table)
+    if seen != wanted:
+        raise LockError(
+            "lock-altered",
+            f"{file} was changed after torchbuild wrote it",
+            why=(f"seen digest {str(seen)[:64] if seen else 'missing'}", f"wanted digest {wanted}"),
+            fix="Run `torchbuild lock` to make it anew; what a build is made of is changed in the recipe.",
+        )
 
 
 def _with_none(table: Any) -> Any:  # noqa: ANN401  any TOML value

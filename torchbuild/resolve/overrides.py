@@ -31,10 +31,10 @@ class Override(NamedTuple):
 
     def table(self, *, as_text: bool = False) -> dict[str, Any]:
         """The table that is laid over the recipe."""
-        value = self.text if as_text else self.value
-        for part in reversed(self.path):
-            value = {part: value}
-        table: dict[str, Any] = value
+        *outer, last = self.path
+        table: dict[str, Any] = {last: self.text if as_text else self.value}
+        for part in reversed(outer):
+            table = {part: table}
         return table
 
 

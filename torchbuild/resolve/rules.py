@@ -184,7 +184,7 @@ def local_paths(recipe: Recipe) -> Iterator[tuple[str, str]]:
         if source.series.archive is None:
             candidates.append(("source.series.path", source.series.path))
     for key, value in candidates:
-        if value is None or value.startswith(_LOCATORS):
+        may_be_elsewhere = key.endswith(".archive")
+        if value is None or (may_be_elsewhere and ("://" in value or value.startswith(_LOCATORS))):
             continue
-        if key.endswith((".path", "]")) or "://" not in value:
-            yield key, value
+        yield key, value

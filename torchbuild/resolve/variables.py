@@ -57,7 +57,7 @@ def variable_problems(recipe: Recipe) -> Iterator[Problem]:
     taken = _DEFINITIONS | ({"BLAS": "blas.provider"} if recipe.blas is not None else {})
     for name in build.flags:
         if not name.startswith(_FLAGS):
-            yield _elsewhere("build.flags", name, "a name that begins with USE_ or BUILD_; others: build.cmake")
+            yield _elsewhere("build.flags", name, "names with USE_ or BUILD_; others go to build.cmake")
     for name in build.cmake:
         if name in taken:
             yield _elsewhere("build.cmake", name, taken[name])

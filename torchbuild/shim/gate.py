@@ -45,7 +45,7 @@ def _switch(cache: Mapping[str, Entry], item: Dict[str, Any]) -> Finding:
 
 def _text(cache: Mapping[str, Entry], item: Dict[str, Any]) -> Finding:
     entry = cache.get(item["key"])
-    return _finding(item, entry is not None and entry.value == item["value"], _shown(entry))
+    return _finding(item, (entry.value if entry is not None else "") == item["value"], _shown(entry))
 
 
 def _path(cache: Mapping[str, Entry], item: Dict[str, Any]) -> Finding:
@@ -70,15 +70,20 @@ def _every(cache: Mapping[str, Entry], item: Dict[str, Any]) -> Finding:
     return _finding(item, bool(entries) and not wrong, _list(wrong or entries) or "no entry")
 
 
+def _lacking(entries: Mapping[str, Entry], item: Dict[str, Any]) -> Dict[str, Entry]:
+    return {name: entry for name, entry in entries.items() if item["value"] not in entry.value}
+
+
 def _every_contains(cache: Mapping[str, Entry], item: Dict[str, Any]) -> Finding:
     entries = _matching(cache, item)
-    wrong = {name: entry for name, entry in entries.items() if item["value"] not in entry.value}
+    wrong = _lacking(entries, item)
     return _finding(item, not wrong, _list(wrong or entries) or "no entry")
 
 
 def _contains(cache: Mapping[str, Entry], item: Dict[str, Any]) -> Finding:
-    entry = cache.get(item["key"])
-    return _finding(item, entry is not None and item["value"] in entry.value, _shown(entry))
+    entries = _matching(cache, item)
+    wrong = _lacking(entries, item)
+    return _finding(item, bool(entries) and not wrong, _list(wrong or entries) or "no entry")
 
 
 def _within(cache: Mapping[str, Entry], item: Dict[str, Any]) -> Finding:
@@ -89,7 +94,7 @@ def _within(cache: Mapping[str, Entry], item: Dict[str, Any]) -> Finding:
         for name, entry in entries.items()
         if not (os.path.normpath(entry.value or ".") + "/").startswith(below)
     }
-    return _finding(item, not wrong, _list(wrong or entries) or "no entry")
+    return _finding(item, bool(entries) and not wrong, _list(wrong or entries) or "no entry")
 
 
 _COMPARE = {

@@ -20,10 +20,10 @@ def anonymous_bytes() -> int:
         if name.isdigit():
             try:
                 with open("/proc/%s/statm" % name, encoding="ascii") as handle:
-                    fields = handle.read().split()
-            except OSError:
+                    resident, shared = handle.read().split()[1:3]
+            except (OSError, ValueError):  # it ended while we looked
                 continue
-            total += max(0, int(fields[1]) - int(fields[2]))
+            total += max(0, int(resident) - int(shared))
     return total * _PAGE
 
 
@@ -36,12 +36,16 @@ class MemoryWatch(threading.Thread):
         self._over = threading.Event()
 
     def run(self) -> None:
-        """Look every two seconds until `stop`."""
+        """Look at once and then every two seconds, until `stop`."""
+        self._look()
         while not self._over.wait(_INTERVAL_S):
-            self.peak = max(self.peak, anonymous_bytes())
+            self._look()
 
     def stop(self) -> None:
         """Look a last time and end."""
         self._over.set()
         self.join()
+        self._look()
+
+    def _look(self) -> None:
         self.peak = max(self.peak, anonymous_bytes())

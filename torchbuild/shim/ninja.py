@@ -26,7 +26,8 @@ REFUSED = 91
 STOPPED_AFTER_TARGET = 92
 
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-_WITH_VALUE = ("-C", "-f", "-j", "-k", "-l", "-d", "-w", "-t")
+_WITH_VALUE = "Cdfjkltw"
+_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 def main(argv: Optional[List[str]] = None) -> int:
@@ -36,8 +37,12 @@ def main(argv: Optional[List[str]] = None) -> int:
     order = _order()
     if order is None or not _is_build(arguments, order["build_dir"]):
         os.execv(real, [real, *arguments])
+    if order["mode"] != "gate":
+        code = _regenerate(real, order["build_dir"])
+        if code != 0:
+            return code
     findings = _gate(order)
-    if any(finding["outcome"] == "failed" for finding in findings):
+    if findings is None or any(finding["outcome"] == "failed" for finding in findings):
         return REFUSED
     if order["mode"] == "gate":
         sys.stderr.write("torchbuild: configured and compared; stopped before compiling, as asked\n")
@@ -55,25 +60,49 @@ def _order() -> Optional[Dict[str, Any]]:
 
 
 def split_arguments(arguments: List[str]) -> Tuple[List[str], List[str], str, bool]:
-    """Options, targets, the directory of ``-C`` and whether it is only a query (``-t``, ``--version``…)."""
+    """Options, targets, the directory of ``-C`` and whether it is only a query (``-t``, ``--version``…).
+
+    As getopt reads them: letters may stand together, values may be attached, targets may come first.
+    """
     options, targets, directory, query = [], [], ".", False
-    index = 0
-    while index < len(arguments):
-        part = arguments[index]
-        if part in _WITH_VALUE and index + 1 < len(arguments):
-            options += arguments[index : index + 2]
-            directory = arguments[index + 1] if part == "-C" else directory
-            query = query or part == "-t"
-            index += 2
-            continue
-        if part.startswith("-"):
+    left = list(arguments)
+    while left:
+        part = left.pop(0)
+        if part == "--":
             options.append(part)
-            directory = part[2:] if part.startswith("-C") else directory
-            query = query or part.startswith("-t") or part in ("--version", "--help", "-h", "-n")
-        else:
+            targets += left
+            break
+        if not part.startswith("-") or part == "-":
             targets.append(part)
-        index += 1
+            continue
+        options.append(part)
+        if part.startswith("--"):
+            query = query or _is_query(part)
+            continue
+        letters, letter, value = _cluster(part)
+        query = query or letter == "t" or "n" in letters or "h" in letters
+        if letter == "t":  # what follows is the tool's
+            options += left
+            break
+        if letter and not value and left:
+            value = left.pop(0)
+            options.append(value)
+        directory = value if letter == "C" else directory
+        query = query or (letter in ("d", "w") and value == "list")
     return options, targets, directory, query
+
+
+def _is_query(part: str) -> bool:
+    """``--version`` and ``--help``, shortened too."""
+    return "--help".startswith(part) or ("--version".startswith(part) and not "--verbose".startswith(part))
+
+
+def _cluster(part: str) -> Tuple[str, str, str]:
+    """``-nvCdir`` taken apart: letters alone, the letter that takes a value, and what is attached to it."""
+    for index, letter in enumerate(part):
+        if letter in _WITH_VALUE:
+            return part[1:index], letter, part[index + 1 :]
+    return part[1:], "", ""
 
 
 def _is_build(arguments: List[str], build_dir: str) -> bool:
@@ -82,18 +111,34 @@ def _is_build(arguments: List[str], build_dir: str) -> bool:
     return not query and os.path.realpath(directory) == os.path.realpath(build_dir)
 
 
-def _gate(order: Dict[str, Any]) -> List[Dict[str, str]]:
-    with open(
-        os.path.join(order["build_dir"], "CMakeCache.txt"), encoding="utf-8", errors="replace"
-    ) as handle:
-        cache = parse_cache(handle.read())
+def _regenerate(real: str, build_dir: str) -> int:
+    """Let CMake run again now if its files changed: ninja would do so by itself, after the comparison."""
+    try:
+        with open(os.path.join(build_dir, "build.ninja"), encoding="utf-8", errors="replace") as handle:
+            may = any(line.startswith("build build.ninja") for line in handle)
+    except OSError:
+        may = False
+    if not may:  # a tree may forbid it
+        return 0
+    return _run([real, "--quiet", "-C", build_dir, "build.ninja"], dict(os.environ))
+
+
+def _gate(order: Dict[str, Any]) -> Optional[List[Dict[str, str]]]:
+    """What was found; None where there is no cache to compare."""
+    path = os.path.join(order["build_dir"], "CMakeCache.txt")
+    try:
+        with open(path, encoding="utf-8", errors="replace", newline="") as handle:
+            cache = parse_cache(handle.read())
+    except OSError as error:
+        sys.stderr.write("torchbuild: the gate refuses: nothing to compare: %s\n" % error)
+        return None
     findings = compare(cache, order["expect"])
     _write("gate.json", {"findings": findings})
     for finding in findings:
         if finding["outcome"] == "failed":
             sys.stderr.write(
                 "torchbuild: the gate refuses [%s] %s: wanted %s, got %s\n"
-                % (finding["reference"], finding["what"], finding["wanted"], finding["seen"])
+                % (finding["reference"], finding["what"], finding["wanted"] or "nothing", finding["seen"])
             )
     return findings
 
@@ -106,12 +151,9 @@ def _build(real: str, arguments: List[str], order: Dict[str, Any]) -> int:
     if order.get("statslog"):
         environ["CCACHE_STATSLOG"] = order["statslog"]
     started = time.time()
-    child = subprocess.Popen([real, *options, *targets], env=environ)
     memory = MemoryWatch()
     memory.start()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda received, _frame: child.send_signal(received))
-    code = child.wait()
+    code = _run([real, *options, *targets], environ)
     memory.stop()
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     _write(
@@ -128,6 +170,26 @@ def _build(real: str, arguments: List[str], order: Dict[str, Any]) -> int:
     if code == 0 and order.get("target"):
         sys.stderr.write("torchbuild: built %s; stopped, as asked\n" % order["target"])
         return STOPPED_AFTER_TARGET
+    return code
+
+
+def _run(argv: List[str], environ: Dict[str, str]) -> int:
+    """Run to the end; the code is a shell's. Signals are passed on: ninja alone would go on compiling."""
+    child = None  # type: Optional[subprocess.Popen[bytes]]
+    early = []  # type: List[int]
+
+    def forward(number: int, _frame: Any) -> None:
+        if child is None:
+            early.append(number)
+        else:
+            child.send_signal(number)
+
+    for name in _SIGNALS:
+        signal.signal(name, forward)
+    child = subprocess.Popen(argv, env=environ)
+    for received in early:
+        child.send_signal(received)
+    code = child.wait()
     return code if code >= 0 else 128 - code
 
 

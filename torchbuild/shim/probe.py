@@ -5,6 +5,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import sysconfig
@@ -46,7 +47,12 @@ def observe(cc: str, cxx: str, cmake: str, ninja: str, scratch: str) -> Dict[str
 def _distributions() -> Dict[str, str]:
     from importlib.metadata import distributions
 
-    return {str(item.metadata["Name"]).lower().replace("_", "-"): item.version for item in distributions()}
+    return {_canonical(str(item.metadata["Name"])): item.version for item in distributions()}
+
+
+def _canonical(name: str) -> str:
+    """The one spelling of a distribution's name (PEP 503)."""
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _run(argv: List[str]) -> Tuple[int, str]:

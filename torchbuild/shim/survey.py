@@ -30,7 +30,7 @@ def survey(cc: str, cxx: str, cache: str) -> Dict[str, str]:
         "executable": os.path.realpath(sys.executable),
         "version": ".".join(str(part) for part in sys.version_info[:3]),
         "soabi": str(sysconfig.get_config_var("SOABI") or ""),
-        "tag": "cp%d%d%s" % (sys.version_info[0], sys.version_info[1], getattr(sys, "abiflags", "")),
+        "tag": "cp%d%d" % (sys.version_info[0], sys.version_info[1]),
         "glibc": platform.libc_ver()[1],
         "machine": platform.machine(),
         "cc": _find(cc),

@@ -30,6 +30,7 @@ _CACHE_WORDS = (
     "called_for_link",
 )
 _MOST_EVIDENCE = 40
+_LONGEST_WHAT = 80
 
 
 class Plan(StagePlan):
@@ -101,14 +102,19 @@ class _Watch:
         if edge is not None:
             self._open = False
             done, self.total = int(edge[1]), int(edge[2])
-            what = edge[3].rpartition(" ")[2]
             self._context.reporter.emit(
-                Progress(stage=NAME, done=done, total=self.total, unit="edges", what=what)
+                Progress(stage=NAME, done=done, total=self.total, unit="edges", what=_product(edge[3]))
             )
         elif text.startswith("FAILED: "):
             self._open = not self.failed
         if self._open and len(self.failed) < _MOST_EVIDENCE:
             self.failed.append(text)
+
+
+def _product(edge: str) -> str:
+    """What an edge makes, where its description ends with that; else its beginning: it is a whole command."""
+    is_described = edge.startswith(("Building ", "Linking ", "Generating "))
+    return edge.rpartition(" ")[2] if is_described else edge[:_LONGEST_WHAT]
 
 
 def _require_end(done: Completed, usage: dict[str, Any], watch: _Watch, context: Context) -> None:

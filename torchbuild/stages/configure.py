@@ -59,7 +59,7 @@ def run(plan: Plan, context: Context) -> Result:
             "configure-failed",
             f"the tree did not configure (exit code {done.exit_code})",
             why=cmake_error(done.tail) or "the front end ended before its first build call",
-            fix=f"Correct what the lines above name. To look around: torchbuild shell {context.workspace.run}",
+            fix=f"Correct what the lines name. To look around: torchbuild shell {context.workspace.run}",
             evidence=done.tail[-30:],
             link=str(log),
         )

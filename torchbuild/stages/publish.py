@@ -38,7 +38,7 @@ def plan(lock: Lock) -> Plan:
 
 
 def run(plan: Plan, context: Context) -> Result:
-    """Copy by temp and rename, so that a name never stands for half a wheel. The same wheel stays as it is."""
+    """Copy by temp and rename: a name never stands for half a wheel. The same wheel stays as it is."""
     trees = context.trees
     wheel = trees.only_wheel(context.workspace.inside("{dist}"))
     target, digest = context.publish_dir / wheel.name, trees.file_digest(wheel)

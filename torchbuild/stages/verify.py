@@ -113,7 +113,7 @@ def _install(plan: Plan, context: Context) -> None:
                 "wheel-does-not-install",
                 f"{wheel.name} does not install: {what} failed",
                 why=tuple(line for line in done.tail[-5:] if line.strip()) or f"exit code {done.exit_code}",
-                fix="Compare wheel.requires of the recipe with the wheel's METADATA, then make the lock anew.",
+                fix="Compare wheel.requires of the recipe with the wheel's METADATA, then lock anew.",
                 evidence=done.tail[-20:],
                 link=str(log),
             )
@@ -124,8 +124,7 @@ def _smoke(plan: Plan, context: Context) -> tuple[tuple[Finding, ...], str]:
     done = context.executor.run(plan.commands[3], log=context.workspace.logs / "verify-checks.log")
     try:
         findings = tuple(
-            Finding.model_validate(item)
-            for item in _document(context.trees.read(done.log) or "")["findings"]
+            Finding.model_validate(item) for item in _document(context.trees.read(done.log) or "")["findings"]
         )
     except (ValueError, TypeError, KeyError, RecursionError, ValidationError) as error:
         raise _speechless(done, context) from error
@@ -135,7 +134,7 @@ def _smoke(plan: Plan, context: Context) -> tuple[tuple[Finding, ...], str]:
 
 
 def _document(text: str) -> Any:  # noqa: ANN401  any JSON value
-    """The checks' report: the last object that begins a line of its own. Whatever else was said is around it."""
+    """The checks' report: the last object that begins a line of its own, whatever else was said."""
     start = max(text.rfind("\n{\n") + 1, 0)
     return json.JSONDecoder().raw_decode(text, start)[0]
 
@@ -183,6 +182,6 @@ def _refuse(findings: tuple[Finding, ...], context: Context) -> None:
                 + (f", wanted {item.wanted}" if item.wanted else "")
                 for item in wrong
             ),
-            fix=f"Look into the environment with `torchbuild shell {context.workspace.run}`; correct the recipe.",
+            fix=f"Look around with `torchbuild shell {context.workspace.run}`; correct the recipe.",
             link=str(context.workspace.logs / "verify-checks.log"),
         )

@@ -1,0 +1,63 @@
+"""`torchbuild build`, as far as it goes without building."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from torchbuild.cli.main import run_main
+
+
+def test_a_recipe_that_is_not_there_is_said(machine: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The file is named, and nothing is made."""
+    assert run_main(["build", "missing.toml"]) == 3
+
+    assert "missing.toml" in capsys.readouterr().err
+    assert not (machine / "builds").exists()
+
+
+def test_every_problem_of_a_recipe_is_told_at_once(recipe: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One corrects a recipe once, not once a problem; each has its line and what was probably meant."""
+    recipe.write_text(
+        recipe.read_text() + 'pakage = "x"\n[tagret]\nmachine = "x86_64"\n[build]\ntype = "Relese"\n'
+    )
+
+    assert run_main(["build", str(recipe), "--json"]) == 3
+
+    error = json.loads(capsys.readouterr().out)["error"]
+    assert {problem["path"] for problem in error["problems"]} == {"wheel.pakage", "tagret", "build.type"}
+    assert {problem["suggestion"].strip("'\"") for problem in error["problems"]} == {
+        "package",
+        "target",
+        "Release",
+    }
+    assert all(problem["line"] for problem in error["problems"])
+
+
+def test_locked_forbids_to_lock(recipe: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In CI a build is made from the lock that was reviewed, or not at all."""
+    assert run_main(["build", str(recipe), "--locked"]) == 5
+
+    assert "error[lock-missing]" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("argv", "reference"),
+    [
+        (["--from", "nowhere"], "stage-unknown"),
+        (["--from", "verify", "--until", "fetch"], "stage-order"),
+        (["--target", "c10", "--until", "verify"], "target-until"),
+        (["--set", "nonsense"], "override-invalid"),
+    ],
+    ids=" ".join,
+)
+def test_a_wrong_option_is_found_before_anything_is_done(
+    recipe: Path, machine: Path, argv: list[str], reference: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A typing error costs no download."""
+    assert run_main(["build", str(recipe), *argv]) in (2, 3)
+
+    assert f"error[{reference}]" in capsys.readouterr().err
+    assert not (machine / "builds").exists()

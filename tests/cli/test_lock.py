@@ -1,0 +1,29 @@
+"""`torchbuild lock`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from torchbuild.cli.main import run_main
+
+
+def test_a_check_changes_nothing(recipe: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In CI one asks whether the lock is there and of this recipe; the answer is the exit code."""
+    assert run_main(["lock", str(recipe), "--check"]) == 5
+
+    assert "error[lock-missing]" in capsys.readouterr().err
+    assert list(recipe.parent.iterdir()) == [recipe]
+
+
+@pytest.mark.parametrize("content", ["", "not a lock", "schema = 1\n", "schema = 99\n"])
+def test_a_lock_that_is_none_is_refused(
+    recipe: Path, content: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A lock that was cut short, edited or made by another version is not believed."""
+    recipe.with_suffix(".lock").write_text(content)
+
+    assert run_main(["lock", str(recipe), "--check"]) == 5
+
+    assert "error[lock-" in capsys.readouterr().err

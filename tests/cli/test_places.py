@@ -1,0 +1,44 @@
+"""Where torchbuild keeps things."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from torchbuild.cli.places import places
+
+
+def test_the_users_own_directories_are_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What can be had again is in the cache, what cannot is in the state directory."""
+    monkeypatch.delenv("TORCHBUILD_CACHE", raising=False)
+    monkeypatch.delenv("TORCHBUILD_BUILDS", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+    here = places()
+
+    assert here.store == tmp_path / "cache" / "torchbuild" / "store"
+    assert here.builds == tmp_path / "state" / "torchbuild" / "builds"
+    assert here.cache in here.compiler_cache.parents
+
+
+def test_two_variables_move_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine with a large disk elsewhere uses it; a relative path is relative to where one is now."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TORCHBUILD_CACHE", "cache")
+    monkeypatch.setenv("TORCHBUILD_BUILDS", str(tmp_path / "builds"))
+
+    here = places()
+
+    assert (here.cache, here.builds) == (tmp_path / "cache", tmp_path / "builds")
+
+
+def test_nothing_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To ask where things are leaves no trace."""
+    monkeypatch.setenv("TORCHBUILD_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("TORCHBUILD_BUILDS", str(tmp_path / "builds"))
+
+    places()
+
+    assert list(tmp_path.iterdir()) == []

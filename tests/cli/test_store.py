@@ -1,0 +1,28 @@
+"""`torchbuild store`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from torchbuild.cli.main import run_main
+
+
+def test_an_empty_machine_holds_nothing(machine: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """To ask what there is works before anything was built, and makes nothing."""
+    assert run_main(["store"]) == 0
+
+    assert f"no runs in {machine / 'builds'}" in capsys.readouterr().out
+    assert not (machine / "builds").exists()
+
+
+def test_a_program_gets_paths_and_bytes(machine: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Sizes are numbers of bytes, places are paths."""
+    assert run_main(["store", "--json"]) == 0
+
+    value = json.loads(capsys.readouterr().out)
+    assert value["runs"] == []
+    assert value["builds"] == str(machine / "builds")
+    assert value["store"]["bytes"] == 0
