@@ -19,7 +19,6 @@ STAGES = [path for path in MODULES if path.parent.name == "stages" and path.name
 NO_MIRROR = {
     "torchbuild/context.py": "Protocols alone: nothing runs",
     "torchbuild/errors.py": "fields alone; each family is shown in tests/cli/test_boundary.py",
-    "torchbuild/model/frozen.py": "one setting of pydantic",
 }
 """Modules without a test of their own, each with the reason."""
 MOST_LINES = 400

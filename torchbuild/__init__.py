@@ -4,11 +4,16 @@ Rooms, from the outside in: ``cli`` > ``pipeline`` > ``stages`` > (``inspection`
 ``knowledge`` > ``model``. Only ``edges`` touches the machine, and it is reached through ``context``.
 """
 
-from importlib.metadata import PackageNotFoundError, version
-
 __all__ = ["__version__"]
 
-try:
-    __version__ = version("torchbuild")
-except PackageNotFoundError:  # run from a checkout that nobody installed
-    __version__ = "0+unknown"
+
+def __getattr__(name: str) -> str:
+    """``__version__``, read when it is asked for: half of the time of ``--help`` otherwise."""
+    if name != "__version__":
+        raise AttributeError(name)
+    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415  see above
+
+    try:
+        return version("torchbuild")
+    except PackageNotFoundError:  # run from a checkout that nobody installed
+        return "0+unknown"

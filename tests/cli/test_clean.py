@@ -10,6 +10,16 @@ import pytest
 from torchbuild.cli.main import run_main
 
 
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty machine: no builds, no cache, no configuration; the current directory is empty as well."""
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    for name, folder in (("TORCHBUILD_CACHE", "cache"), ("TORCHBUILD_BUILDS", "builds"), ("HOME", "home")):
+        monkeypatch.setenv(name, str(tmp_path / folder))
+    return tmp_path
+
+
 def test_nothing_is_removed_by_default(machine: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A workspace may hold the only copy of a failed build: one must say what may go."""
     assert run_main(["clean"]) == 2

@@ -42,3 +42,10 @@ def test_nothing_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     places()
 
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_can_be_made_again_at_a_price_is_listed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """`store` shows compiler caches and repositories, and `clean --cache` removes them."""
+    monkeypatch.setenv("TORCHBUILD_CACHE", str(tmp_path))
+
+    assert places().caches == (tmp_path / "compiler", tmp_path / "git")

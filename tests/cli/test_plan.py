@@ -9,6 +9,28 @@ import pytest
 from torchbuild.cli.main import run_main
 
 
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty machine: no builds, no cache, no configuration; the current directory is empty as well."""
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    for name, folder in (("TORCHBUILD_CACHE", "cache"), ("TORCHBUILD_BUILDS", "builds"), ("HOME", "home")):
+        monkeypatch.setenv(name, str(tmp_path / folder))
+    return tmp_path
+
+
+@pytest.fixture
+def recipe(machine: Path) -> Path:
+    """A recipe that is right, and has no lock."""
+    path = machine / "here" / "small.toml"
+    path.write_text(
+        'schema = 1\nname = "small"\n'
+        '[source]\ngit = "https://git.example/small.git"\nref = "v1"\n'
+        '[wheel]\npackage = "small"\nversion = "1.0"\n'
+    )
+    return path
+
+
 def test_a_plan_is_made_from_a_lock(recipe: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Without a lock nobody knows what would run; none is made in passing."""
     assert run_main(["plan", str(recipe)]) == 5

@@ -9,6 +9,16 @@ import pytest
 from torchbuild.cli.main import run_main
 
 
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty machine: no builds, no cache, no configuration; the current directory is empty as well."""
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    for name, folder in (("TORCHBUILD_CACHE", "cache"), ("TORCHBUILD_BUILDS", "builds"), ("HOME", "home")):
+        monkeypatch.setenv(name, str(tmp_path / folder))
+    return tmp_path
+
+
 @pytest.mark.parametrize("argv", [[], ["ls", "--json"], ["--", "ls"]], ids=str)
 def test_a_run_that_is_not_there_is_said(
     machine: Path, argv: list[str], capsys: pytest.CaptureFixture[str]

@@ -10,6 +10,16 @@ import pytest
 from torchbuild.cli.main import run_main
 
 
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty machine: no builds, no cache, no configuration; the current directory is empty as well."""
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    for name, folder in (("TORCHBUILD_CACHE", "cache"), ("TORCHBUILD_BUILDS", "builds"), ("HOME", "home")):
+        monkeypatch.setenv(name, str(tmp_path / folder))
+    return tmp_path
+
+
 def test_an_empty_machine_holds_nothing(machine: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """To ask what there is works before anything was built, and makes nothing."""
     assert run_main(["store"]) == 0

@@ -43,7 +43,7 @@ def test_path_elsewhere_is_refused(path: str, mounts: Mounts) -> None:
     """A path outside the build is refused, also where dots lead there."""
     with pytest.raises(HostError) as caught:
         mounts.outside(path)
-    assert caught.value.reference == "path-outside-build"
+    assert caught.value.reference == "path-outside-mounts"
 
 
 def test_link_is_resolved_as_the_build_sees_it(mounts: Mounts) -> None:
@@ -65,7 +65,7 @@ def test_link_that_leads_out_is_refused(target: str, mounts: Mounts) -> None:
     (mounts.root / "link").symlink_to(target)
     with pytest.raises(HostError) as caught:
         mounts.outside("/torchbuild/link/passwd")
-    assert caught.value.reference == "path-outside-build"
+    assert caught.value.reference == "path-outside-mounts"
 
 
 def test_link_loop_is_refused(mounts: Mounts) -> None:
@@ -74,7 +74,7 @@ def test_link_loop_is_refused(mounts: Mounts) -> None:
     (mounts.root / "b").symlink_to("a")
     with pytest.raises(HostError) as caught:
         mounts.outside("/torchbuild/a")
-    assert caught.value.reference == "path-outside-build"
+    assert caught.value.reference == "path-outside-mounts"
 
 
 def make_tree(top: Path) -> None:

@@ -157,14 +157,29 @@ def test_the_live_line_fits_any_terminal(width: int) -> None:
     shown = Screen(width=width).show(
         START,
         StageStarted(stage="compile"),
-        Progress(
-            stage="compile", done=1, total=9, unit="edges", what="Building CXX object caffe2/" + "x" * 200
-        ),
+        Progress(stage="compile", done=1, total=9, unit="edges", what="Building " + "x" * 200),
     )
 
     assert len(shown) <= max(width - 1, 1)
     assert shown.endswith("…")
     assert ("━" in shown) is (width >= 60)
+
+
+def test_where_room_is_short_the_files_name_is_what_is_shown() -> None:
+    """Of a long path the end says most."""
+    shown = Screen(width=80).show(
+        START,
+        StageStarted(stage="compile"),
+        Progress(
+            stage="compile",
+            done=1,
+            total=9,
+            unit="edges",
+            what="Building CXX object caffe2/" + "x/" * 50 + "Abs.cpp.o",
+        ),
+    )
+
+    assert shown.endswith("  1/9 edges  Abs.cpp.o")
 
 
 def test_between_stages_nothing_is_shown() -> None:

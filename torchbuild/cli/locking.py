@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
+from urllib.parse import urlsplit
 
 from packaging.requirements import InvalidRequirement, Requirement
 
@@ -60,15 +61,29 @@ def world(recipe: Recipe, places: Places, recipe_dir: Path, allowed: tuple[Path,
     return World(
         places=places,
         store=store,
-        git=GitEdge(places.cache, prefixes=dict(mirrors.prefixes)),
+        git=GitEdge(places.cache, prefixes=_credentials(recipe) | dict(mirrors.prefixes)),
         network=LocalFiles(network, store, recipe_dir, allowed),
         mirrors=mirrors,
         recipe_dir=recipe_dir,
     )
 
 
+def _credentials(recipe: Recipe) -> dict[str, str]:
+    """The user and password of the recipe's address, for its host: submodules lie there too.
+
+    Everything else sees the address without them; git gets them through its environment, which others cannot
+    see, unlike its arguments.
+    """
+    address = urlsplit(recipe.source.git or "")
+    if "@" not in address.netloc or address.scheme not in ("http", "https"):
+        return {}
+    host = address.netloc.rpartition("@")[2]
+    return {f"{address.scheme}://{host}/": f"{address.scheme}://{address.netloc}/"}
+
+
 def make_lock(recipe: Recipe, there: World, tell: Tell) -> Lock:
     """The lock. What is fetched on the way stays in the store."""
+    recipe = public(recipe)
     tell("looking at the builder: " + (recipe.image.name if recipe.image else "this machine"))
     image = find_image(recipe)
     survey = survey_builder(recipe, image, there.places)
@@ -83,7 +98,7 @@ def make_lock(recipe: Recipe, there: World, tell: Tell) -> Lock:
     everything = resolve(verify_requirements(recipe), pins)
     kept = {item.sha256 for item in run}
     return lock_of(
-        public(recipe),
+        recipe,
         Answers(
             source=answer.source,
             epoch=answer.epoch,

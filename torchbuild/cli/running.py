@@ -28,7 +28,6 @@ from torchbuild.cli.run_report import FindingKeeper, RunEnd, report_of, write_re
 from torchbuild.cli.survey import executor_for
 from torchbuild.context import Context, Executor
 from torchbuild.edges.atomic import write_text
-from torchbuild.edges.git import GitEdge
 from torchbuild.edges.records import StageRecords
 from torchbuild.edges.trees import StoreTrees
 from torchbuild.edges.workspace import DirectoryWorkspace, open_workspace
@@ -109,7 +108,7 @@ def run_build(asked: Asked, places: Places, stages: tuple[Stage, ...]) -> Ended:
                 executor=executor,
                 store=there.store,
                 network=there.network,
-                git=_git(recipe, lock, there),
+                git=there.git,
                 trees=StoreTrees(there.store),
                 records=StageRecords(workspace, paranoid=asked.paranoid),
                 reporter=reporter,
@@ -181,14 +180,6 @@ def _terminated_as_interrupted() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
-
-
-def _git(recipe: Recipe, lock: Lock, there: World) -> GitEdge:
-    """The lock's address has no credentials; the recipe's own may have."""
-    prefixes = dict(there.mirrors.prefixes)
-    if recipe.source.git is not None and lock.source.url != recipe.source.git:
-        prefixes.setdefault(lock.source.url, recipe.source.git)
-    return GitEdge(there.places.cache, prefixes=prefixes)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

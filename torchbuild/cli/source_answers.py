@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from torchbuild.edges.archive import read_member, unpack
+from torchbuild.edges.atomic import translated
 from torchbuild.edges.debian import DebianMirror
-from torchbuild.edges.locators import split_debian, without_credentials
+from torchbuild.edges.locators import split_debian
 from torchbuild.edges.manifest import tree_digest
 from torchbuild.edges.web import Web
 from torchbuild.errors import RecipeError
@@ -74,9 +75,7 @@ class SourceReader:
         commit = git.resolve_ref(url, source.ref or "HEAD")
         bare = git.fetch_commit(url, commit)
         modules = git.locked_submodules(url, commit) if source.submodules == "recursive" else ()
-        locked = LockedSource(
-            kind="git", url=without_credentials(url), ref=source.ref or "", commit=commit, submodules=modules
-        )
+        locked = LockedSource(kind="git", url=url, ref=source.ref or "", commit=commit, submodules=modules)
         return (
             locked,
             source.epoch or git.commit_time(bare, commit),
@@ -97,7 +96,8 @@ class SourceReader:
             raise _missing("source.path", folder)
         locked = LockedSource(kind="path", path=path, tree=tree_digest(folder, without=(".git",)))
         pyproject = folder / "pyproject.toml"
-        return locked, source.epoch or 0, pyproject.read_bytes() if pyproject.is_file() else b""
+        content = _content(pyproject, "source.path") if pyproject.is_file() else b""
+        return locked, source.epoch or 0, content
 
     def _artifact(self, where: str | None, sha256: str | None) -> Artifact | None:
         """Locator, digest and, for a publisher that tells it, size; the file is in the store afterwards."""
@@ -140,9 +140,7 @@ class SourceReader:
 
     def _patch(self, path: str) -> LockedPatch:
         file = self._there.recipe_dir / path
-        if not file.is_file():
-            raise _missing("source.patches", file)
-        digest = hashlib.sha256(file.read_bytes()).hexdigest()
+        digest = hashlib.sha256(_content(file, "source.patches")).hexdigest()
         return LockedPatch(name=file.name, sha256=digest, origin=f"recipe:{path}")
 
     def _series(self, series: Series | None, artifact: Artifact | None) -> tuple[LockedPatch, ...]:
@@ -195,14 +193,20 @@ def series_names(text: str, exclude: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _from_series(folder: Path, path: str, name: str) -> LockedPatch:
-    digest = hashlib.sha256((folder / path / name).read_bytes()).hexdigest()
+    digest = hashlib.sha256(_content(folder / path / name, "the series")).hexdigest()
     return LockedPatch(name=name, sha256=digest, origin=f"series:{path}/{name}")
 
 
 def _read(path: Path) -> str:
+    return _content(path, "source.series").decode(errors="replace")
+
+
+def _content(path: Path, key: str) -> bytes:
+    """The bytes of a file that `key` names."""
     if not path.is_file():
-        raise _missing("source.series", path)
-    return path.read_text(encoding="utf-8")
+        raise _missing(key, path)
+    with translated(path):
+        return path.read_bytes()
 
 
 def _missing(key: str, path: Path) -> RecipeError:

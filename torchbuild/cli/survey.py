@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -14,6 +15,7 @@ from typing import Any
 
 from torchbuild.cli.places import Places
 from torchbuild.context import Executor
+from torchbuild.edges.atomic import translated
 from torchbuild.edges.process import capture
 from torchbuild.errors import ConflictError, HostError, TorchbuildError
 from torchbuild.model.artifact import ImageRef
@@ -87,7 +89,10 @@ def find_image(recipe: Recipe) -> ImageRef | None:
 
 def survey_builder(recipe: Recipe, image: ImageRef | None, places: Places) -> Survey:
     """What the builder has; HostError for what a build needs and it lacks."""
-    with tempfile.TemporaryDirectory(prefix="torchbuild-survey-") as folder:
+    with (
+        translated(Path(tempfile.gettempdir())),
+        tempfile.TemporaryDirectory(prefix="torchbuild-survey-") as folder,
+    ):
         root = Path(folder) / "root"
         (root / "shim").mkdir(parents=True)
         script = files("torchbuild.shim").joinpath("survey.py").read_text(encoding="utf-8")
@@ -114,16 +119,15 @@ def _candidates(recipe: Recipe, *, local: bool) -> Iterator[str]:
         yield python.path or ""
         return
     if python.version is None:
-        yield os.path.realpath(sys.executable)
+        # of a virtual environment that was made with copies, the interpreter behind it
+        yield os.path.realpath(getattr(sys, "_base_executable", sys.executable))
         return
     name = "python" + ".".join(python.version.split(".")[:2])
-    if local:
-        found = shutil.which(name)
-        if found is not None:
-            # a version manager's shim needs the caller's environment; the interpreter behind it does not
-            yield capture(
-                [found, "-c", "import sys; print(sys.executable)"], environ=dict(os.environ)
-            ).strip()
+    found = shutil.which(name) if local else None
+    if found is not None:
+        # a version manager's shim needs the caller's environment; the interpreter behind it does not
+        with contextlib.suppress(HostError):
+            yield capture([found, "-c", "import sys; print(sys.executable)"]).strip()
     yield from (f"/usr/local/bin/{name}", f"/usr/bin/{name}")
 
 

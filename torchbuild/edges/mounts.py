@@ -47,7 +47,7 @@ class Mounts:
             path: absolute inside the build, or with a placeholder; it need not exist.
 
         Raises:
-            HostError: ``path-outside-build`` where it, or a link on the way, leads elsewhere.
+            HostError: ``path-outside-mounts`` where it, or a link on the way, leads elsewhere.
         """
         pending = deque(PurePosixPath(expand(path)).parts)
         here: list[str] = []
@@ -83,7 +83,7 @@ class Mounts:
         """Copy a file or a directory into the build; see `copy_over`.
 
         Raises:
-            HostError: ``store-is-read-only``, ``path-outside-build``, ``file-missing``,
+            HostError: ``store-is-read-only``, ``path-outside-mounts``, ``file-missing``,
                 ``not-writable``, ``disk-full``, ``file-operation-failed``.
         """
         target = self.outside(destination)
@@ -100,7 +100,7 @@ class Mounts:
         """Copy a file or a directory out of the build; see `copy_over`.
 
         Raises:
-            HostError: ``path-outside-build``, ``file-missing``, ``not-writable``, ``disk-full``,
+            HostError: ``path-outside-mounts``, ``file-missing``, ``not-writable``, ``disk-full``,
                 ``file-operation-failed``.
         """
         copy_over(self.outside(source), destination)
@@ -156,7 +156,7 @@ def _keep_attributes(source: Path, destination: Path) -> None:
 
 def _outside_build(path: str, here: list[str]) -> HostError:
     return HostError(
-        "path-outside-build",
+        "path-outside-mounts",
         f"{path}: not inside the build",
         why=(f"seen: it leads to /{'/'.join(here)}", f"wanted: a place below {BUILD_ROOT}"),
         fix=f"Name a path below {BUILD_ROOT}; look at the links on the way where it already is one.",

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 __all__ = ["LiveConsole", "console_for", "is_live"]
 
 _REFRESHES_PER_SECOND = 4
-_BAR = 24
-_NARROW = 60
+_WIDE, _WIDE_BAR = 100, 24
+_NARROW, _NARROW_BAR = 60, 12
 _STYLES = {"done": "green", "reused": "cyan", "failed": "bold red", "stopped": "yellow"}
 _SPINNER = ("⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏")
 
@@ -107,6 +107,7 @@ class LiveConsole:
                 self._found(event)
             case StageFinished():
                 self._stage = None
+                self._live.refresh()  # or what has ended would be drawn once more below its own line
                 mark = f"{self._marks[event.outcome]} {event.stage:{self._width}}"
                 self._keep((mark, _STYLES[event.outcome]), "  " + finished_text(event, self._passed))
             case RunFinished():
@@ -129,23 +130,27 @@ class LiveConsole:
         sign = spin if self._fancy else ">"
         text = Text.assemble((f"{sign} {stage.stage:{self._width}}", "bold"), f"  {duration(elapsed)}")
         if progress is not None:
-            text.append_text(self._how_far(progress))
+            self._add_bar(text, progress)
+            text.append(f"  {amount(progress)}")
+            self._add_what(text, printable(progress.what))
         text.no_wrap = True
         text.truncate(max(self._console.width - 1, 1), overflow="ellipsis")
         return text
 
-    def _how_far(self, progress: Progress) -> Text:
-        from rich.text import Text  # noqa: PLC0415  slow to import, needed at a terminal only
+    def _add_bar(self, text: Text, progress: Progress) -> None:
+        if progress.unit != "edges" or not progress.total or self._console.width < _NARROW:
+            return
+        length = _WIDE_BAR if self._console.width >= _WIDE else _NARROW_BAR
+        full = min(length * progress.done // progress.total, length)
+        done, rest = ("━", "━") if self._fancy else ("#", "-")
+        text.append("  ").append(done * full, "green").append(rest * (length - full), "bright_black")
 
-        text = Text("  ")
-        if progress.unit == "edges" and progress.total and self._console.width >= _NARROW:
-            full = min(_BAR * progress.done // progress.total, _BAR)
-            done, rest = ("━", "━") if self._fancy else ("#", "-")
-            text.append(done * full, "green").append(rest * (_BAR - full), "bright_black").append("  ")
-        text.append(amount(progress))
-        if progress.what:
-            text.append("  " + printable(progress.what), "dim")
-        return text
+    def _add_what(self, text: Text, what: str) -> None:
+        """What is done now; where that is too long, its last part says most: the file's name."""
+        if len(text) + len(what) + 3 > self._console.width:
+            what = what.rpartition("/")[2]
+        if what:
+            text.append(f"  {what}", "dim")
 
     def _found(self, event: Found) -> None:
         outcome = event.finding.outcome

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -31,6 +32,9 @@ MAX_SIZE = 1_000_000
 """Characters of a recipe file; one of people's writing has a few thousand."""
 MAX_NESTING = 16
 """Tables and lists inside one another; the model needs six."""
+_MOST_PARTS = 64
+_LIKE_A_KEY = re.compile(r"""[\w\-"'. \t]+""")
+_STEP = re.compile(r"""[\w\-"'][ \t]*\.""")
 _LARGEST = 2**63
 """TOML's whole numbers have 64 bits."""
 
@@ -48,6 +52,7 @@ def parse_toml(text: str, file: str) -> Table:
             why=(f"seen {len(text)} characters", f"wanted at most {MAX_SIZE}"),
             fix="Name a recipe file; what it refers to belongs in files of its own.",
         )
+    _check_keys(text, file)
     try:
         table = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # a number of 5000 digits is a plain ValueError
@@ -59,6 +64,17 @@ def parse_toml(text: str, file: str) -> Table:
         ) from error
     check_sound(table, file, lambda: {path: Place(file, line) for path, line in key_lines(text).items()})
     return table
+
+
+def _check_keys(text: str, file: str) -> None:
+    """The parser takes quadratic time for a key of many parts, so such a key does not get that far."""
+    for match in _LIKE_A_KEY.finditer(text):
+        if match[0].count(".") > _MOST_PARTS and len(_STEP.findall(match[0])) > _MOST_PARTS:
+            line = text.count("\n", 0, match.start()) + 1
+            problem = Problem(
+                path=match[0].strip()[:31], seen="a key without end", wanted="a key of a recipe"
+            )
+            raise invalid((problem,), file, {problem.path: Place(file, line)})
 
 
 def check_sound(table: Table, file: str, places: Callable[[], Places]) -> None:

@@ -11,6 +11,7 @@ __all__ = ["OVERRIDE_FILE", "Override", "parse_override"]
 
 OVERRIDE_FILE = "--set"
 """What stands for the file in problems."""
+_LONGEST_KEY = 200
 _EXAMPLE = "Write it as --set python.version=3.12, --set build.flags.USE_CUDA=false or --set machine.jobs=2."
 
 
@@ -55,8 +56,10 @@ def parse_override(text: str) -> Override:
 
 def _path(key: str) -> tuple[str, ...]:
     """The parts of a dotted key; empty where it is none."""
+    if not key.isprintable() or len(key) > _LONGEST_KEY:
+        return ()
     try:
-        table: Any = tomllib.loads(f"{key} = 0") if key.isprintable() else {}
+        table: Any = tomllib.loads(f"{key} = 0")
     except (ValueError, RecursionError):
         return ()
     path: list[str] = []

@@ -61,7 +61,7 @@ def _source(where: str, source: Source) -> Iterator[Problem]:
         yield _problem(f"{where}.ref", "nothing", "a tag, branch or commit: git is given")
     if source.git is None and source.ref is not None:
         yield _problem(f"{where}.ref", shown(source.ref), "no ref without git")
-    if source.git is None and source.epoch is None:
+    if named and source.git is None and source.epoch is None:
         wanted = "seconds since 1970: an archive or a path has no commit to take the time from"
         yield _problem(f"{where}.epoch", "nothing", wanted)
     yield from _digest(where, source.archive, source.sha256)

@@ -55,7 +55,7 @@ def single(value: float) -> float:
 
 def transposed(matrix: Sequence[Sequence[float]]) -> Matrix:
     """Rows as columns."""
-    return [list(column) for column in zip(*matrix)]  # noqa: B905  strict= is younger than Python 3.8
+    return [list(column) for column in zip(*matrix)]
 
 
 def product(a: Sequence[Sequence[float]], b: Sequence[Sequence[float]]) -> Matrix:
@@ -80,8 +80,8 @@ def error_ratio(seen: Sequence[Sequence[float]], wanted: Product, rounding: floa
     if [len(row) for row in seen] != [len(row) for row in wanted.values]:
         return math.inf
     unit = (wanted.length + 3) * rounding
-    rows = zip(seen, wanted.values, wanted.sizes)  # noqa: B905
-    return largest(_ratio(abs(s - w), unit * size) for row in rows for s, w, size in zip(*row))  # noqa: B905
+    rows = zip(seen, wanted.values, wanted.sizes)
+    return largest(_ratio(abs(s - w), unit * size) for row in rows for s, w, size in zip(*row))
 
 
 def _ratio(error: float, bound: float) -> float:
@@ -104,5 +104,5 @@ def largest_difference(seen: Sequence[Sequence[float]], wanted: Sequence[Sequenc
     """The largest absolute difference; infinite where the shapes differ."""
     if [len(row) for row in seen] != [len(row) for row in wanted]:
         return math.inf
-    rows = zip(seen, wanted)  # noqa: B905
-    return largest(abs(s - w) for row in rows for s, w in zip(*row))  # noqa: B905
+    rows = zip(seen, wanted)
+    return largest(abs(s - w) for row in rows for s, w in zip(*row))

@@ -49,7 +49,7 @@ def _difference(subject: Any, point: float) -> float:
 
 
 def _worst(seen: list[float], wanted: list[float]) -> float:
-    return largest(abs(s - w) for s, w in zip(seen, wanted))  # noqa: B905
+    return largest(abs(s - w) for s, w in zip(seen, wanted))
 
 
 def _matrices(subject: Any) -> Finding:

@@ -47,4 +47,4 @@ def _judge(subject: Any, dtype: str) -> list[Finding]:
 
 def _forward(inputs: Matrix, weight: Matrix, bias: list[float]) -> Matrix:
     with_bias = [[*row, 1.0] for row in inputs]
-    return product(with_bias, transposed([[*row, b] for row, b in zip(weight, bias)]))  # noqa: B905
+    return product(with_bias, transposed([[*row, b] for row, b in zip(weight, bias)]))

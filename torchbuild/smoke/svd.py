@@ -30,7 +30,7 @@ def _judge(subject: Any, dtype: str) -> list[Finding]:
         tensor = subject.tensor(matrix, dtype=getattr(subject, dtype))
         u, s, vh = (part.tolist() for part in subject.linalg.svd(tensor, full_matrices=False))
         unit = max(rows, columns) * ROUNDING[dtype]
-        again = product([[x * value for x, value in zip(row, s)] for row in u], vh)  # noqa: B905
+        again = product([[x * value for x, value in zip(row, s)] for row in u], vh)
         back.append(largest_difference(again, matrix) / (unit * max(s[0], 1e-30)))
         orthogonal += [_from_identity(transposed(u)) / unit, _from_identity(vh) / unit]
         ordered = ordered and s == sorted(s, reverse=True) and min(s) >= 0

@@ -1,0 +1,156 @@
+"""What a workspace remembers, and when it no longer believes it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from torchbuild.edges.records import StageRecords
+from torchbuild.edges.workspace import DirectoryWorkspace, open_workspace
+from torchbuild.errors import StageError
+from torchbuild.model.finding import Finding
+from torchbuild.model.stage import StageResult
+
+MAKES = ("{venv}", "{shim}/ninja-real")
+RESULT = StageResult(
+    summary="Python 3.13",
+    findings=(Finding(reference="toolchain-python", outcome="passed", what="version"),),
+    evidence=(("version", "3.13.5"),),
+)
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Iterator[DirectoryWorkspace]:
+    """One with what the stage toolchain makes."""
+    with open_workspace(
+        tmp_path / "builds", "run", store=tmp_path / "store", cache=tmp_path / "cache"
+    ) as opened:
+        for name in ("venv/bin/python", "venv/lib/module.py", "shim/ninja-real"):
+            path = opened.root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(name, encoding="utf-8")
+        yield opened
+
+
+@pytest.fixture
+def records(workspace: DirectoryWorkspace) -> StageRecords:
+    """With the stage recorded."""
+    made = StageRecords(workspace)
+    made.remember("toolchain", "key", MAKES, RESULT)
+    return made
+
+
+def test_a_stage_that_is_intact_is_reused_with_its_result(records: StageRecords) -> None:
+    """Findings and evidence come back as they were."""
+    assert records.reuse("toolchain", "key", MAKES) == RESULT
+    assert records.key("toolchain") == "key"
+
+
+def test_another_key_is_another_stage(records: StageRecords) -> None:
+    """What was made for other inputs is not taken."""
+    assert records.reuse("toolchain", "other", MAKES) is None
+
+
+def test_a_stage_that_never_ran_is_not_done(records: StageRecords) -> None:
+    """And has no key."""
+    assert records.reuse("compile", "key", ()) is None
+    assert records.key("compile") is None
+
+
+def test_what_is_forgotten_is_not_done(records: StageRecords) -> None:
+    """The stage runs again."""
+    records.forget("toolchain")
+
+    assert records.reuse("toolchain", "key", MAKES) is None
+
+
+def edited(root: Path) -> None:
+    """Same size, other bytes."""
+    (root / "venv/lib/module.py").write_text("VENV/lib/module.py", encoding="utf-8")
+
+
+def removed(root: Path) -> None:
+    """One file of many."""
+    (root / "venv/lib/module.py").unlink()
+
+
+def grown(root: Path) -> None:
+    """More bytes."""
+    (root / "shim/ninja-real").write_text("another ninja", encoding="utf-8")
+
+
+def opened_up(root: Path) -> None:
+    """Another mode."""
+    (root / "shim/ninja-real").chmod(0o777)
+
+
+def linked(root: Path) -> None:
+    """A link to the same bytes is not the file."""
+    (root / "shim/ninja-real").rename(root / "shim/other")
+    (root / "shim/ninja-real").symlink_to("other")
+
+
+@pytest.mark.parametrize("change", [edited, removed, grown, opened_up, linked])
+def test_what_was_changed_is_not_believed(
+    workspace: DirectoryWorkspace, records: StageRecords, change: Callable[[Path], None]
+) -> None:
+    """Any change to what the stage made makes it run again."""
+    change(workspace.root)
+
+    assert records.reuse("toolchain", "key", MAKES) is None
+
+
+def test_a_new_time_stamp_alone_is_no_change(workspace: DirectoryWorkspace, records: StageRecords) -> None:
+    """The file is read again, and its bytes count."""
+    os.utime(workspace.root / "venv/lib/module.py", ns=(1, 1))
+
+    assert records.reuse("toolchain", "key", MAKES) == RESULT
+
+
+def test_what_tools_write_while_they_look_is_no_change(
+    workspace: DirectoryWorkspace, records: StageRecords
+) -> None:
+    """Byte code, git's index, and files that later stages add."""
+    for name in ("venv/lib/__pycache__/module.pyc", "venv/.git/index", "venv/later.txt"):
+        (workspace.root / name).parent.mkdir(parents=True, exist_ok=True)
+        (workspace.root / name).touch()
+
+    assert records.reuse("toolchain", "key", MAKES) == RESULT
+
+
+def test_paranoia_reads_what_looks_the_same(workspace: DirectoryWorkspace, records: StageRecords) -> None:
+    """An edit that hides its time, size and inode is found by reading."""
+    path = workspace.root / "venv/lib/module.py"
+    before = path.stat()
+    edited(workspace.root)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+    assert records.reuse("toolchain", "key", MAKES) == RESULT
+    assert StageRecords(workspace, paranoid=True).reuse("toolchain", "key", MAKES) is None
+
+
+def test_a_record_that_watches_less_than_the_stage_makes_is_no_record(records: StageRecords) -> None:
+    """Another version of the tool may have written it."""
+    assert records.reuse("toolchain", "key", (*MAKES, "{work}/inputs")) is None
+
+
+def test_a_stage_cannot_claim_what_it_did_not_make(workspace: DirectoryWorkspace) -> None:
+    """The claim is refused when it is made, not an hour later."""
+    with pytest.raises(StageError) as caught:
+        StageRecords(workspace).remember("compile", "key", ("{dist}",), RESULT)
+
+    assert caught.value.reference == "made-path-missing"
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"format": 1}', "[]", "\x00"])
+def test_a_record_that_cannot_be_read_is_none(
+    workspace: DirectoryWorkspace, records: StageRecords, text: str
+) -> None:
+    """A torn file makes the stage run again, and nothing worse."""
+    (workspace.state / "toolchain.json").write_text(text, encoding="utf-8")
+
+    assert records.reuse("toolchain", "key", MAKES) is None
+    assert records.key("toolchain") is None

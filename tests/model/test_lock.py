@@ -1,0 +1,110 @@
+"""The lock as a value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from torchbuild.model.lock import Lock
+
+Change = Callable[[dict[str, Any]], None]
+
+
+def _set(*path: Any, value: Any) -> Change:
+    def change(table: dict[str, Any]) -> None:
+        for part in path[:-1]:
+            table = table[part]
+        table[path[-1]] = value
+
+    return change
+
+
+def test_a_whole_lock_is_accepted(lock_table: dict[str, Any]) -> None:
+    """What `torchbuild lock` writes can be read."""
+    lock = Lock.model_validate(lock_table)
+
+    assert lock.schema_version == 1
+    assert lock.source.submodules[0].path == "third_party/a"
+    assert lock.image is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        _set("recipe", value="0" * 63),
+        _set("build_requires", 0, "sha256", value="F" * 64),
+        _set("build_requires", 0, "size", value=-1),
+        _set("source", "commit", value="v1"),
+        _set("source", "commit", value=""),
+        _set("source", "url", value=""),
+        _set("source", "kind", value="archive"),
+        _set("source", "kind", value="path"),
+        _set("source", "kind", value="svn"),
+        _set("source", "submodules", 0, "commit", value="main"),
+        _set("source", "submodules", 0, "path", value="../elsewhere"),
+        _set("source", "overlays", value=({"path": "/usr/src", "to": "/etc"},)),
+        _set("source", "overlays", value=({"path": "/usr/src", "to": "a", "only": "../x"},)),
+        _set("source", "overlays", value=({"path": "/usr/src", "to": "a", "strip": 11},)),
+        _set("source", "prepare", value=({"argv": ("/bin/true",), "cwd": "../.."},)),
+        _set("source", "prepare", value=({"argv": (), "cwd": "."},)),
+        _set("epoch", value=-1),
+        _set("era", value="bazel"),
+        _set("schema", value=2),
+        _set("expect", value=({"reference": "a", "key": "b", "kind": "about", "value": "", "why": ""},)),
+        _set("wheel", "build_number", value=-1),
+        _set("wheel", "extra", value=1),
+        _set("jobs", value=8),
+    ],
+)
+def test_a_lock_that_pins_less_is_refused(lock_table: dict[str, Any], change: Change) -> None:
+    """A lock without a digest, with a path that climbs or with a key nobody knows is no lock."""
+    change(lock_table)
+
+    with pytest.raises(ValidationError):
+        Lock.model_validate(lock_table)
+
+
+@pytest.mark.parametrize(
+    "key", ["name", "recipe", "source", "python", "environ", "expect", "wheel", "verify"]
+)
+def test_every_part_must_be_there(lock_table: dict[str, Any], key: str) -> None:
+    """A truncated lock is not filled up with defaults."""
+    del lock_table[key]
+
+    with pytest.raises(ValidationError, match=key):
+        Lock.model_validate(lock_table)
+
+
+@pytest.mark.parametrize("requires", [None, (), ("numpy",)])
+def test_no_requirements_known_is_not_no_requirements(
+    lock_table: dict[str, Any], requires: tuple[str, ...] | None
+) -> None:
+    """A wheel of which nothing is known is told apart from one that needs nothing."""
+    lock_table["wheel"]["requires"] = requires
+
+    assert Lock.model_validate(lock_table).wheel.requires == requires
+
+
+def test_every_file_is_fetched_once(lock_table: dict[str, Any], digest: str) -> None:
+    """Archives, patches beside the recipe and wheels are all among the files, each digest a single time."""
+    other = "ef" * 32
+    lock_table["source"] |= {
+        "series": {"locator": "debian:a/b/c.tar.xz", "sha256": "11" * 32},
+        "patches": (
+            {"name": "a.patch", "sha256": "22" * 32, "origin": "recipe:patches/a.patch"},
+            {"name": "b.patch", "sha256": "33" * 32, "origin": "series:debian/patches/b.patch"},
+        ),
+        "overlays": (
+            {"artifact": {"locator": "https://example.org/o.zip", "sha256": other}, "to": "a"},
+            {"path": "/usr/src", "to": "b"},
+        ),
+    }
+    lock_table["run_requires"] = lock_table["build_requires"]
+
+    files = Lock.model_validate(lock_table).artifacts()
+
+    assert [item.sha256 for item in files] == ["11" * 32, "22" * 32, other, digest]
+    assert files[1].locator == "file:patches/a.patch"

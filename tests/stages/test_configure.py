@@ -1,0 +1,172 @@
+"""The stage at whose end nothing is compiled, and everything is known."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from torchbuild.errors import StageError
+from torchbuild.model.lock import Lock
+from torchbuild.report.events import Found
+from torchbuild.stages import configure
+
+
+def gate(outcome: str = "passed", code: int = 1, **changed: str) -> Callable[[Any, Any], Any]:
+    """The front end reaches ninja, which compares and stops it."""
+    finding = {"reference": "gate-flag", "outcome": outcome, "what": "USE_CUDA (build.flags.USE_CUDA)"}
+    finding |= {"seen": "OFF: OFF (BOOL)", "wanted": "OFF"} | changed
+
+    def reply(_command: Any, world: Any) -> tuple[int, list[str]]:
+        world.write("{shim}/gate.json", json.dumps({"findings": [finding]}))
+        world.write("{source}/build/build.ninja", "")
+        return code, ["-- Configuring done", "torchbuild: configured and compared"]
+
+    return reply
+
+
+def test_the_plan_comes_from_the_lock_alone(lock: Lock, nothing_moves: Callable[[], Any]) -> None:
+    """One command for every era, with nothing in its environment but what the lock says."""
+    with nothing_moves():
+        plan = configure.plan(lock)
+
+    (command,) = plan.commands
+    assert command.argv[:6] == (
+        "{venv}/bin/python",
+        "-m",
+        "build",
+        "--wheel",
+        "--no-isolation",
+        "--outdir",
+    )
+    assert dict(command.environ)["USE_CUDA"] == "OFF"
+    assert plan.expect == lock.expect
+
+
+def test_the_shim_is_told_to_stop_at_the_gate(world: Any, lock: Lock) -> None:
+    """The order holds what the lock expects, and no compile follows."""
+    world.executor.replies = [gate()]
+
+    configure.run(configure.plan(lock), world.context)
+
+    order = json.loads(world.inside("{shim}/order.json").read_text(encoding="utf-8"))
+    assert order["mode"] == "gate"
+    assert order["build_dir"] == "/torchbuild/source/build"
+    assert [item["key"] for item in order["expect"]] == ["USE_CUDA"]
+
+
+def test_an_old_build_tree_decides_nothing(world: Any, lock: Lock) -> None:
+    """A cache of an earlier attempt, its answers and its wheel are gone before the front end starts."""
+    stale = [
+        world.write("{source}/build/CMakeCache.txt", "USE_CUDA:BOOL=ON"),
+        world.write("{dist}/old.whl", ""),
+        world.write("{shim}/gate.json", json.dumps({"findings": []})),
+    ]
+    seen: list[bool] = []
+
+    def reply(command: Any, there: Any) -> Any:
+        seen.extend(path.exists() for path in stale)
+        return gate()(command, there)
+
+    world.executor.replies = [reply]
+
+    configure.run(configure.plan(lock), world.context)
+
+    assert seen == [False, False, False]
+
+
+def test_what_the_machine_adds_is_the_number_of_jobs(world: Any, lock: Lock) -> None:
+    """A tree that writes its number of jobs into the build files sees the machine's, as in compile."""
+    world.executor.replies = [gate()]
+
+    configure.run(configure.plan(lock), world.context)
+
+    planned, ran = dict(configure.plan(lock).commands[0].environ), dict(world.executor.commands[0].environ)
+    assert ran == planned | {"MAX_JOBS": "3"}
+
+
+def test_every_comparison_is_kept_and_told(world: Any, lock: Lock) -> None:
+    """The report shows each value that was read back."""
+    world.executor.replies = [gate()]
+
+    result = configure.run(configure.plan(lock), world.context)
+
+    assert [item.what for item in result.findings] == ["USE_CUDA (build.flags.USE_CUDA)"]
+    assert dict(result.evidence)["compared"] == "1"
+    assert [event.finding for event in world.events if isinstance(event, Found)] == list(result.findings)
+
+
+def test_a_value_that_is_not_as_asked_ends_the_build(world: Any, lock: Lock) -> None:
+    """The refusal names the check, the entry, both values and who asked."""
+    world.executor.replies = [gate("failed", seen="ON: ON (BOOL)")]
+
+    with pytest.raises(StageError) as caught:
+        configure.run(configure.plan(lock), world.context)
+
+    assert caught.value.reference == "gate-refused"
+    assert caught.value.why == ("[gate-flag] USE_CUDA (build.flags.USE_CUDA): wanted OFF, got ON: ON (BOOL)",)
+    assert caught.value.exit_code == 8
+
+
+def test_a_tree_that_does_not_configure_says_why(world: Any, lock: Lock) -> None:
+    """CMake's first error comes with the text below it, not the summary at the end."""
+    lines = [
+        "-- The C compiler identification is GNU",
+        "CMake Error at CMakeLists.txt:12 (message):",
+        "  third_party/fmt is empty.  Did you run 'git submodule update'?",
+        "",
+        "  Second paragraph.",
+        "",
+        "-- Configuring incomplete, errors occurred!",
+        "ERROR Backend subprocess exited",
+    ]
+    world.executor.replies = [(1, lines)]
+
+    with pytest.raises(StageError) as caught:
+        configure.run(configure.plan(lock), world.context)
+
+    assert caught.value.reference == "configure-failed"
+    assert caught.value.why == (
+        "CMake Error at CMakeLists.txt:12 (message):",
+        "third_party/fmt is empty.  Did you run 'git submodule update'?",
+        "Second paragraph.",
+    )
+    assert caught.value.link.endswith("logs/configure.log")
+
+
+def test_a_front_end_that_fails_before_cmake_says_why(world: Any, lock: Lock) -> None:
+    """Its own word for error is taken where CMake has none."""
+    world.executor.replies = [(1, ["Traceback", "error: invalid command 'bdist_wheel'"])]
+
+    with pytest.raises(StageError) as caught:
+        configure.run(configure.plan(lock), world.context)
+
+    assert caught.value.why == ("error: invalid command 'bdist_wheel'",)
+
+
+def test_a_front_end_that_never_meets_the_gate_is_refused(world: Any, lock: Lock) -> None:
+    """A tree that builds elsewhere, or with another tool, was not compared: that is no success."""
+    world.executor.replies = [(0, ["Successfully built torchlet.whl"])]
+
+    with pytest.raises(StageError) as caught:
+        configure.run(configure.plan(lock), world.context)
+
+    assert caught.value.reference == "gate-bypassed"
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"findings": [{"outcome": "passed"}]}', "{", '{"findings": 3}'])
+def test_an_answer_that_is_no_answer_proves_nothing(world: Any, lock: Lock, text: str) -> None:
+    """A gate file that somebody else wrote does not pass for a comparison."""
+
+    def reply(_command: Any, there: Any) -> tuple[int, list[str]]:
+        there.write("{shim}/gate.json", text)
+        return 1, []
+
+    world.executor.replies = [reply]
+
+    with pytest.raises(StageError) as caught:
+        configure.run(configure.plan(lock), world.context)
+
+    assert caught.value.reference == "configure-failed"

@@ -1,0 +1,402 @@
+"""The build as a whole: order, keys, what is done again and what is not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from torchbuild.context import Context
+from torchbuild.errors import StageError, UsageError
+from torchbuild.model.lock import Expectation, Lock, LockedPrepare
+from torchbuild.model.stage import StagePlan, StageResult, stage_key
+from torchbuild.pipeline import STAGES, Stage, StageOutcome, build, keys, plan_all, stage_slice
+from torchbuild.report.events import Event, StageFinished, StageStarted
+
+MakeLock = Callable[..., Lock]
+NAMES = ("fetch", "toolchain", "source", "configure", "compile", "package", "verify", "publish")
+
+
+# --- keys --------------------------------------------------------------------------------------------------
+
+
+def changed_stages(before: Lock, after: Lock) -> list[str]:
+    """Stages whose key is another one."""
+    old, new = keys(plan_all(before)), keys(plan_all(after))
+    return [name for name in NAMES if old[name] != new[name]]
+
+
+def test_the_stages_are_eight_in_this_order() -> None:
+    """The order is written down once, and each needs only what comes before it."""
+    assert tuple(item.name for item in STAGES) == NAMES
+
+
+def test_planning_touches_nothing(lock: Lock, nothing_moves: Callable[[], Any]) -> None:
+    """A dry run opens no file and starts no process."""
+    with nothing_moves():
+        plans = plan_all(lock)
+        whole = keys(plans)
+
+    assert set(whole) == set(NAMES)
+    for index, plan in enumerate(plans):
+        assert set(plan.needs) <= set(NAMES[:index])
+
+
+def test_the_same_lock_has_the_same_keys(make_lock: MakeLock) -> None:
+    """On any machine, in any run."""
+    assert changed_stages(make_lock(), make_lock()) == []
+
+
+WHOLE = list(NAMES)
+CHANGES: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "the commit": (
+        {"source": {"kind": "git", "url": "https://example.org/torchlet", "commit": "b" * 40}},
+        WHOLE,
+    ),
+    "the interpreter": (
+        {
+            "python": {
+                "executable": "/usr/bin/python3.13",
+                "version": "3.13.6",
+                "soabi": "cpython-313-x86_64-linux-gnu",
+                "tag": "cp313",
+            }
+        },
+        WHOLE[1:],
+    ),
+    "the compiler": ({"compiler": "g++ 15"}, WHOLE[1:]),
+    "the image": ({"image": {"name": "builder", "id": "c" * 64}}, WHOLE[1:]),
+    "a variable": ({"environ": {"USE_CUDA": "ON"}}, WHOLE[3:]),
+    "an expectation": (
+        {"expect": (Expectation(reference="gate-flag", key="USE_MPI", kind="switch", value="OFF", why="x"),)},
+        WHOLE[3:],
+    ),
+    "the epoch": ({"epoch": 1800000000}, WHOLE[1:]),
+    "the era": ({"era": "scikit-build-core"}, WHOLE[3:]),
+    "the newest C library": ({"glibc": "2.28"}, ["package", "publish"]),
+    "the recipe's text alone": ({"recipe": "1" * 64}, []),
+}
+
+
+@pytest.mark.parametrize(("change", "stages"), CHANGES.values(), ids=CHANGES)
+def test_a_change_reaches_the_stages_that_it_decides_and_no_other(
+    make_lock: MakeLock, change: dict[str, Any], stages: list[str]
+) -> None:
+    """What builds on a stage changes with it; what does not stays done."""
+    assert changed_stages(make_lock(), make_lock(**change)) == stages
+
+
+def test_what_is_verified_decides_no_compile(make_lock: MakeLock) -> None:
+    """Another run-time check costs no hour."""
+    before = make_lock()
+    verify = before.verify.model_copy(update={"require": ("import-identity", "svd")})
+
+    assert changed_stages(before, make_lock(verify=verify)) == ["verify", "publish"]
+
+
+def test_a_preparation_step_reaches_all_that_follows(make_lock: MakeLock) -> None:
+    """It changes the tree."""
+    before = make_lock()
+    step = LockedPrepare(argv=("/bin/true",), cwd=".")
+    source = before.source.model_copy(update={"prepare": (step,)})
+
+    assert set(changed_stages(before, make_lock(source=source))) >= set(NAMES[2:])
+
+
+# --- slices ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "names"),
+    [
+        (None, None, NAMES),
+        ("configure", None, NAMES[3:]),
+        (None, "source", NAMES[:3]),
+        ("compile", "compile", ("compile",)),
+    ],
+)
+def test_a_slice_is_what_lies_between(first: str | None, last: str | None, names: tuple[str, ...]) -> None:
+    """Both ends included."""
+    assert tuple(item.name for item in stage_slice(first, last)) == names
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "reference"),
+    [("compil", None, "stage-unknown"), (None, "all", "stage-unknown"), ("verify", "fetch", "stage-order")],
+)
+def test_a_slice_that_is_none_is_the_callers_mistake(
+    first: str | None, last: str | None, reference: str
+) -> None:
+    """With the names that there are."""
+    with pytest.raises(UsageError) as caught:
+        stage_slice(first, last)
+
+    assert caught.value.reference == reference
+    assert "fetch, toolchain, source" in caught.value.why[0]
+
+
+# --- running -----------------------------------------------------------------------------------------------
+
+
+@dataclass
+class MemoryRecords:
+    """Records in memory: what a stage made is intact until a test says otherwise."""
+
+    done: dict[str, tuple[str, StageResult]] = field(default_factory=dict)
+    broken: set[str] = field(default_factory=set)
+    written: list[str] = field(default_factory=list)
+
+    def reuse(self, stage: str, key: str, makes: Sequence[str]) -> StageResult | None:
+        """As `torchbuild.context.Records`."""
+        record = self.done.get(stage)
+        return record[1] if record and record[0] == key and stage not in self.broken else None
+
+    def remember(self, stage: str, key: str, makes: Sequence[str], result: StageResult) -> None:
+        """As `torchbuild.context.Records`."""
+        self.broken.discard(stage)
+        self.done[stage] = (key, result)
+        self.written.append(stage)
+
+    def forget(self, stage: str) -> None:
+        """As `torchbuild.context.Records`."""
+        self.done.pop(stage, None)
+        self.written.append(f"-{stage}")
+
+    def key(self, stage: str) -> str | None:
+        """As `torchbuild.context.Records`."""
+        return self.done[stage][0] if stage in self.done else None
+
+
+class Line:
+    """Four stages, a to d, in memory: d needs b and c, which need a. What runs is written down."""
+
+    def __init__(self) -> None:
+        self.records = MemoryRecords()
+        self.events: list[Event] = []
+        self.ran: list[str] = []
+        self.raises: dict[str, BaseException] = {}
+        self.stops: set[str] = set()
+        self.revision = dict.fromkeys("abcd", 1)
+        self.kept = dict.fromkeys("abcd", True)
+        self.needs = {"a": (), "b": ("a",), "c": ("a",), "d": ("b", "c")}
+
+    def stages(self) -> tuple[Stage, ...]:
+        """The line."""
+        return tuple(self._stage(name) for name in "abcd")
+
+    def _stage(self, name: str) -> Stage:
+        def plan(_lock: Lock) -> StagePlan:
+            key = stage_key(name, self.revision[name], None)
+            return StagePlan(stage=name, key=key, needs=self.needs[name], makes=(), commands=())
+
+        def run(_lock: Lock, _context: Context) -> StageResult:
+            self.ran.append(name)
+            if name in self.raises:
+                raise self.raises[name]
+            return StageResult(summary=f"{name} is done", stopped=name in self.stops)
+
+        return Stage(name=name, plan=plan, run=run, is_kept=self.kept[name])
+
+    def build(self, lock: Lock, names: str = "abcd", *, forced: bool = False) -> list[StageOutcome]:
+        """One run; the stages that ran are in `ran` afterwards."""
+        self.ran = []
+        return list(self.go(lock, names, forced=forced))
+
+    def go(self, lock: Lock, names: str = "abcd", *, forced: bool = False) -> Iterator[StageOutcome]:
+        """One run, outcome by outcome."""
+        ticks = iter(range(1000))
+        context: Any = SimpleNamespace(
+            records=self.records,
+            reporter=SimpleNamespace(emit=self.events.append),
+            workspace=SimpleNamespace(run="run-1", logs=Path("/logs")),
+        )
+        line = self.stages()
+        chosen = tuple(item for item in line if item.name in names)
+        return build(lock, context, chosen, forced=forced, clock=lambda: float(next(ticks)), line=line)
+
+
+@pytest.fixture
+def line() -> Line:
+    """A fresh one."""
+    return Line()
+
+
+def walked(run: Iterator[StageOutcome]) -> tuple[list[StageOutcome], BaseException | None]:
+    """What came, and what ended it."""
+    seen: list[StageOutcome] = []
+    try:
+        for outcome in run:
+            seen.append(outcome)  # noqa: PERF402  what came before an exception counts
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  the test looks at it
+        return seen, error
+    return seen, None
+
+
+def outcomes(ended: Sequence[StageOutcome]) -> dict[str, str]:
+    """Stage -> how it ended."""
+    return {item.stage: item.outcome for item in ended}
+
+
+def test_everything_runs_once(line: Line, lock: Lock) -> None:
+    """In order; a second run does nothing again."""
+    assert outcomes(line.build(lock)) == dict.fromkeys("abcd", "done")
+    assert line.ran == ["a", "b", "c", "d"]
+
+    assert outcomes(line.build(lock)) == dict.fromkeys("abcd", "reused")
+    assert line.ran == []
+
+
+def test_every_beginning_and_end_is_told(line: Line, lock: Lock) -> None:
+    """With the log, the time, and what came out; a reused stage only ends."""
+    line.build(lock, "a")
+    line.build(lock, "a")
+
+    started, finished, reused = line.events
+    assert isinstance(started, StageStarted)
+    assert started.log == "/logs/a.log"
+    assert isinstance(finished, StageFinished)
+    assert (finished.outcome, finished.summary) == ("done", "a is done")
+    assert isinstance(reused, StageFinished)
+    assert reused.outcome == "reused"
+
+
+def test_an_outcome_carries_the_whole_key(line: Line, lock: Lock) -> None:
+    """The key in the report is the one under which the stage is recorded."""
+    ended = line.build(lock)
+
+    assert {item.stage: item.key for item in ended} == {
+        name: key for name, (key, _) in line.records.done.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("broken", "ran"),
+    [("a", ["a", "b", "c", "d"]), ("b", ["b", "d"]), ("c", ["c", "d"]), ("d", ["d"])],
+)
+def test_what_was_changed_runs_again_and_what_builds_on_it(
+    line: Line, lock: Lock, broken: str, ran: list[str]
+) -> None:
+    """And nothing else: a record made from what is gone is no record."""
+    line.build(lock)
+    line.records.broken = {broken}
+
+    line.build(lock)
+
+    assert line.ran == ran
+
+
+def test_a_new_revision_of_a_stage_runs_it_and_what_builds_on_it(line: Line, lock: Lock) -> None:
+    """A stage that was corrected does not live on its old results."""
+    line.build(lock)
+    line.revision["b"] = 2
+
+    line.build(lock)
+
+    assert line.ran == ["b", "d"]
+
+
+def test_what_builds_on_a_stage_is_undone_before_it_runs(line: Line, lock: Lock) -> None:
+    """Killed in between, no later stage counts as done that was made from the earlier result."""
+    line.build(lock)
+    line.records.written = []
+    line.records.broken = {"b"}
+    line.raises = {"b": SystemExit()}
+
+    with pytest.raises(SystemExit):
+        line.build(lock)
+
+    assert line.records.written == ["-d", "-b"]
+    line.raises = {}
+    line.build(lock)
+    assert line.ran == ["b", "d"]
+
+
+def test_a_stage_that_lies_elsewhere_looks_each_time(line: Line, lock: Lock) -> None:
+    """What was published may have been removed: the workspace cannot know."""
+    line.kept["d"] = False
+    line.build(lock)
+
+    line.build(lock)
+
+    assert line.ran == ["d"]
+
+
+def test_a_failure_ends_the_run_and_is_an_outcome(line: Line, lock: Lock) -> None:
+    """What came before is kept, and the failed stage is in the report."""
+    broke = StageError("x", "it broke", fix="Mend it.")
+    line.raises = {"c": broke}
+
+    seen, error = walked(line.go(lock))
+
+    assert error is broke
+    assert outcomes(seen) == {"a": "done", "b": "done", "c": "failed"}
+    assert line.records.key("c") is None
+
+
+def test_the_same_command_goes_on_after_a_failure(line: Line, lock: Lock) -> None:
+    """Nothing that was done is done again."""
+    line.raises = {"c": StageError("x", "it broke", fix="Mend it.")}
+    with pytest.raises(StageError):
+        line.build(lock)
+    line.raises = {}
+
+    line.build(lock)
+
+    assert line.ran == ["c", "d"]
+
+
+def test_an_interruption_is_no_failure(line: Line, lock: Lock) -> None:
+    """The user's wish is told as stopped, and the stage is not done."""
+    line.raises = {"b": KeyboardInterrupt()}
+
+    seen, error = walked(line.go(lock))
+
+    assert isinstance(error, KeyboardInterrupt)
+    assert outcomes(seen) == {"a": "done", "b": "stopped"}
+    assert line.records.key("b") is None
+
+
+def test_a_stage_that_stops_as_asked_ends_the_run(line: Line, lock: Lock) -> None:
+    """It does not count as done, and what follows does not begin."""
+    line.stops = {"b"}
+
+    assert outcomes(line.build(lock)) == {"a": "done", "b": "stopped"}
+    assert line.records.key("b") is None
+
+
+def test_a_slice_begins_only_where_all_before_is_done(line: Line, lock: Lock) -> None:
+    """With the stage to begin from."""
+    line.build(lock, "ab")
+
+    with pytest.raises(UsageError) as caught:
+        line.build(lock, "d")
+
+    assert caught.value.reference == "stage-needs-earlier"
+    assert caught.value.what == "d needs c, which is not done in this workspace"
+    assert "--from c" in caught.value.fix
+
+
+def test_a_slice_does_not_begin_on_what_was_changed(line: Line, lock: Lock) -> None:
+    """A record is not enough: what it made must be there."""
+    line.build(lock)
+    line.records.broken = {"a"}
+
+    with pytest.raises(UsageError) as caught:
+        line.build(lock, "d", forced=True)
+
+    assert caught.value.what == "d needs a, which is not done in this workspace"
+
+
+def test_from_runs_a_stage_that_is_done(line: Line, lock: Lock) -> None:
+    """And with it what builds on it, later, even where the slice ends before."""
+    line.build(lock)
+
+    line.build(lock, "b", forced=True)
+
+    assert line.ran == ["b"]
+    line.build(lock)
+    assert line.ran == ["d"]
