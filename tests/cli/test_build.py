@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from torchbuild.cli.main import run_main
+from torchbuild.pipeline import STAGES
 
 
 @pytest.fixture
@@ -83,3 +85,58 @@ def test_a_wrong_option_is_found_before_anything_is_done(
 
     assert f"error[{reference}]" in capsys.readouterr().err
     assert not (machine / "builds").exists()
+
+
+def test_the_help_names_the_stages(capsys: pytest.CaptureFixture[str]) -> None:
+    """What --from and --until take need not be looked up."""
+    for command in ("build", "plan"):
+        assert run_main([command, "--help"]) == 0
+
+        text = " ".join(capsys.readouterr().out.split())
+        assert ", ".join(item.name for item in STAGES) in text
+
+
+def test_a_slice_prints_its_report(desk: Any) -> None:
+    """Without a wheel the report is the result; progress goes to stderr."""
+    desk.lock()
+
+    ended = desk.run("build", "tiny.toml", "--locked", "--until", "fetch")
+
+    assert ended.code == 0, ended.err
+    assert ended.out == f"{desk.only_run() / 'report.json'}\n"
+    assert "fetch" in ended.err
+
+
+def test_a_program_gets_json_alone(desk: Any) -> None:
+    """On stdout, whatever is told on stderr; what is done is reused, what is asked for by name runs."""
+    desk.lock()
+    argv = ("build", "tiny.toml", "--locked", "--until", "fetch", "--json")
+
+    first, second, forced = desk.run(*argv), desk.run(*argv), desk.run(*argv, "--from", "fetch")
+
+    assert first.json["stages"] == [{"stage": "fetch", "outcome": "done"}]
+    assert second.json["stages"] == [{"stage": "fetch", "outcome": "reused"}]
+    assert forced.json["stages"] == [{"stage": "fetch", "outcome": "done"}]
+    assert (first.json["wheel"], first.json["sha256"]) == (None, None)
+
+
+def test_a_stage_cannot_begin_where_nothing_is(desk: Any) -> None:
+    """With the stage to begin from."""
+    desk.lock()
+
+    ended = desk.run("build", "tiny.toml", "--locked", "--from", "package", "--json")
+
+    assert (ended.code, ended.json["error"]["reference"]) == (2, "stage-needs-earlier")
+    assert "--from fetch" in ended.json["error"]["fix"]
+
+
+def test_a_stale_lock_says_what_changed(desk: Any) -> None:
+    """Before anybody asks."""
+    desk.lock()
+    text = desk.recipe.read_text(encoding="utf-8")
+    desk.recipe.write_text(text + "[build]\nflags = { USE_CUDA = true }\n", encoding="utf-8")
+
+    ended = desk.run("build", "tiny.toml", "--locked", "--json")
+
+    assert (ended.code, ended.json["error"]["reference"]) == (5, "lock-stale")
+    assert any("environ.USE_CUDA: OFF -> ON" in line for line in ended.json["error"]["why"])

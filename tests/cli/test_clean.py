@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from torchbuild.cli.main import run_main
+from torchbuild.edges.workspace import open_workspace
 
 
 @pytest.fixture
@@ -42,3 +44,41 @@ def test_an_empty_machine_is_clean(machine: Path, capsys: pytest.CaptureFixture[
 
     value = json.loads(capsys.readouterr().out)
     assert (value["bytes"], value["kept"]) == (0, [])
+
+
+def test_a_run_is_removed_by_its_name(desk: Any) -> None:
+    """And the store stays."""
+    desk.lock()
+    desk.run("build", "tiny.toml", "--locked", "--until", "fetch")
+    path = desk.only_run()
+
+    ended = desk.run("clean", path.name)
+
+    assert ended.out.startswith("removed 1 items")
+    assert not path.exists()
+    assert list(desk.places.store.rglob("*"))
+
+
+def test_what_a_build_holds_stays_and_is_said(desk: Any) -> None:
+    """With the rest removed."""
+    desk.lock()
+    desk.run("build", "tiny.toml", "--locked", "--until", "fetch")
+    path = desk.only_run()
+
+    with open_workspace(desk.places.builds, path.name, store=desk.places.store, cache=desk.places.cache):
+        ended = desk.run("clean", "--builds", "--json")
+
+    assert path.is_dir()
+    assert f"kept {path}: " in ended.err
+    assert [item["path"] for item in ended.json["kept"]] == [str(path)]
+
+
+def test_a_cache_is_emptied(desk: Any) -> None:
+    """Stored files, repositories and compiler caches."""
+    desk.lock()
+    (desk.places.compiler_cache / "ccache").mkdir(parents=True)
+
+    assert desk.run("clean", "--cache").code == 0
+
+    assert not [path for path in desk.places.store.rglob("*") if path.is_file()]
+    assert not desk.places.compiler_cache.exists()

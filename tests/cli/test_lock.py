@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -49,3 +50,24 @@ def test_a_lock_that_is_none_is_refused(
     assert run_main(["lock", str(recipe), "--check"]) == 5
 
     assert "error[lock-" in capsys.readouterr().err
+
+
+def test_a_lock_that_is_good_is_named(desk: Any) -> None:
+    """With what nobody could pin; the file is not touched."""
+    desk.lock(unpinned=("the compilers of this machine",))
+    before = (desk.folder / "tiny.lock").stat()
+
+    ended = desk.run("lock", "tiny.toml", "--check")
+
+    assert (ended.code, ended.out) == (0, "tiny.lock\n")
+    assert "not pinned: the compilers of this machine" in ended.err
+    assert (desk.folder / "tiny.lock").stat() == before
+
+
+def test_a_program_gets_the_number_of_files(desk: Any) -> None:
+    """And the digest of the recipe that the lock is of."""
+    lock = desk.lock()
+
+    value = desk.run("lock", "tiny.toml", "--check", "--json").json
+
+    assert value == {"lock": "tiny.lock", "recipe": lock.recipe, "files": 1, "unpinned": []}

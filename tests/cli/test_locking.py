@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from torchbuild.cli.locking import front_end_of
+from torchbuild.cli.locking import credentials, front_end_of
+from torchbuild.cli.recipe_files import read_recipe
 from torchbuild.cli.source_answers import SourceAnswer
 from torchbuild.errors import RecipeError
 from torchbuild.model.lock import LockedSource
@@ -61,3 +64,22 @@ def test_a_tree_that_cannot_be_understood_is_said(pyproject: bytes, reference: s
         front_end_of(answer(pyproject))
 
     assert caught.value.reference == reference
+
+
+@pytest.mark.parametrize(
+    ("address", "prefixes"),
+    [
+        (
+            "https://me:token@git.example/group/x.git",
+            {"https://git.example/": "https://me:token@git.example/"},
+        ),
+        ("https://git.example/x.git", {}),
+        ("ssh://git@git.example/x.git", {}),
+        ("/srv/git/x", {}),
+    ],
+)
+def test_credentials_go_to_their_host_alone(recipe: Path, address: str, prefixes: dict[str, str]) -> None:
+    """The submodules there get them too; no other host, and no lock, ever does."""
+    wanted = read_recipe(recipe, overrides=(f"source.git='{address}'",))
+
+    assert credentials(wanted) == prefixes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,3 +38,28 @@ def test_a_plan_is_made_from_a_lock(recipe: Path, capsys: pytest.CaptureFixture[
 
     assert "error[lock-missing]" in capsys.readouterr().err
     assert list(recipe.parent.iterdir()) == [recipe]
+
+
+def test_a_plan_makes_nothing(desk: Any) -> None:
+    """No workspace, no cache; the text can be compared between machines."""
+    desk.lock()
+    before = sorted(desk.folder.parent.rglob("*"))
+
+    ended = desk.run("plan", "tiny.toml")
+
+    assert ended.code == 0, ended.err
+    assert ended.out.startswith("# == fetch ==  key ")
+    assert (
+        "  /torchbuild/venv/bin/python -m build --wheel --no-isolation --outdir /torchbuild/dist" in ended.out
+    )
+    assert sorted(desk.folder.parent.rglob("*")) == before
+
+
+def test_a_slice_is_planned_with_the_keys_of_the_whole(desk: Any) -> None:
+    """What is shown of a stage does not depend on what else is shown."""
+    desk.lock()
+
+    whole = desk.run("plan", "tiny.toml", "--json").json["stages"]
+    part = desk.run("plan", "tiny.toml", "--json", "--from", "source", "--until", "compile").json["stages"]
+
+    assert part == [item for item in whole if item["stage"] in {"source", "configure", "compile"}]

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import json
+import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from torchbuild.cli.places import places
 from torchbuild.cli.running import Asked, run_build, run_name
-from torchbuild.errors import TorchbuildError
+from torchbuild.context import Context
+from torchbuild.edges.workspace import open_workspace
+from torchbuild.errors import HostError, StageError, TorchbuildError
 from torchbuild.model.lock import Lock
+from torchbuild.model.stage import StageResult
+from torchbuild.pipeline import STAGES, Stage
+from torchbuild.resolve.lockfile import parse_lock
 
 
 @pytest.fixture
@@ -37,3 +46,131 @@ def test_what_is_wrong_with_a_recipe_costs_nothing(machine: Path) -> None:
 
     assert not (machine / "builds").exists()
     assert not (machine / "cache").exists()
+
+
+def asked(desk: Any) -> Asked:
+    """A build of the desk's recipe."""
+    return Asked(recipe=desk.recipe, must_be_locked=True)
+
+
+def stage(run: Callable[[], object]) -> Stage:
+    """A stage in fetch's place that does something else."""
+
+    def act(_lock: Lock, _context: Context) -> StageResult:
+        run()
+        return StageResult(summary="acted")
+
+    return Stage(name="fetch", plan=STAGES[0].plan, run=act)
+
+
+def raising(error: BaseException) -> Callable[[], None]:
+    """What raises."""
+
+    def act() -> None:
+        raise error
+
+    return act
+
+
+def report_of(desk: Any) -> dict[str, Any]:
+    """What the one run left."""
+    report: dict[str, Any] = json.loads((desk.only_run() / "report.json").read_text(encoding="utf-8"))
+    return report
+
+
+def test_a_run_leaves_its_lock_its_events_and_its_report(desk: Any) -> None:
+    """Whoever comes later finds what was built, from what, and how it went."""
+    lock = desk.lock()
+
+    ended = run_build(asked(desk), places(), STAGES[:1])
+
+    run = desk.only_run()
+    assert ended.run == run.name == run_name(lock)
+    assert parse_lock((run / "lock.toml").read_text(encoding="utf-8"), "lock") == lock
+    kinds = [json.loads(line)["kind"] for line in (run / "events.jsonl").read_text().splitlines()]
+    assert (kinds[0], kinds[-1]) == ("run-started", "run-finished")
+    report = report_of(desk)
+    assert (report["outcome"], report["stages"][0]["stage"]) == ("done", "fetch")
+    assert report["not_run"] == [item.name for item in STAGES[1:]]
+
+
+def test_a_failure_is_raised_and_reported(desk: Any) -> None:
+    """The report has the error that the terminal shows, and the stage that met it."""
+    desk.lock()
+
+    with pytest.raises(StageError, match="it broke"):
+        run_build(asked(desk), places(), (stage(raising(StageError("x-y", "it broke", fix="Mend it."))),))
+
+    report = report_of(desk)
+    assert (report["outcome"], report["error"]["reference"]) == ("failed", "x-y")
+    assert report["stages"][0]["outcome"] == "failed"
+
+
+def test_a_bug_is_reported_too(desk: Any) -> None:
+    """And raised as it is, for the boundary to keep its traceback."""
+    desk.lock()
+
+    with pytest.raises(ZeroDivisionError):
+        run_build(asked(desk), places(), (stage(raising(ZeroDivisionError("by zero"))),))
+
+    assert report_of(desk)["error"]["reference"] == "internal-error"
+
+
+def test_ctrl_c_is_reported_as_a_wish(desk: Any) -> None:
+    """Stopped, not failed."""
+    desk.lock()
+
+    with pytest.raises(KeyboardInterrupt):
+        run_build(asked(desk), places(), (stage(raising(KeyboardInterrupt())),))
+
+    report = report_of(desk)
+    assert (report["outcome"], report["stages"][0]["outcome"]) == ("stopped", "stopped")
+
+
+def test_sigterm_is_taken_for_ctrl_c(desk: Any) -> None:
+    """A CI system that cancels a job gets a report as well; afterwards the signal is what it was."""
+    desk.lock()
+    before = signal.getsignal(signal.SIGTERM)
+
+    with pytest.raises(KeyboardInterrupt):
+        run_build(asked(desk), places(), (stage(lambda: os.kill(os.getpid(), signal.SIGTERM)),))
+
+    assert report_of(desk)["outcome"] == "stopped"
+    assert signal.getsignal(signal.SIGTERM) == before
+
+
+def test_what_stopped_a_run_outweighs_a_report_that_cannot_be_written(desk: Any) -> None:
+    """The first cause is told, not the second."""
+    desk.lock()
+
+    def act() -> None:
+        (desk.only_run() / "report.json").mkdir()
+        raise StageError("x-y", "the first cause", fix="Mend it.")
+
+    with pytest.raises(StageError, match="the first cause"):
+        run_build(asked(desk), places(), (stage(act),))
+
+
+def test_a_report_that_cannot_be_written_is_no_success(desk: Any) -> None:
+    """Where nothing else went wrong, that did."""
+    desk.lock()
+
+    def act() -> None:
+        (desk.only_run() / "report.json").mkdir()
+        (desk.only_run() / "root" / "inputs").mkdir()
+
+    with pytest.raises(HostError):
+        run_build(asked(desk), places(), (stage(act),))
+
+
+def test_a_workspace_that_is_held_is_refused_at_once(desk: Any) -> None:
+    """Two builds never write into one place; who holds it is named."""
+    name = run_name(desk.lock())
+
+    with (
+        open_workspace(desk.places.builds, name, store=desk.places.store, cache=desk.places.cache),
+        pytest.raises(HostError) as caught,
+    ):
+        run_build(asked(desk), places(), STAGES[:1])
+
+    assert caught.value.reference == "workspace-busy"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,3 +37,17 @@ def test_a_program_gets_paths_and_bytes(machine: Path, capsys: pytest.CaptureFix
     assert value["runs"] == []
     assert value["builds"] == str(machine / "builds")
     assert value["store"]["bytes"] == 0
+
+
+def test_a_run_is_listed_with_its_recipe(desk: Any) -> None:
+    """For a person by its name, which `shell` and `clean` take; whether a build holds it is said."""
+    desk.lock()
+    desk.run("build", "tiny.toml", "--locked", "--until", "fetch")
+    run = desk.only_run().name
+
+    text = desk.run("store").out
+    (row,) = desk.run("store", "--json").json["runs"]
+
+    assert f"  {run}\n" in text
+    assert (row["run"], row["recipe"], row["busy"]) == (run, "tiny", False)
+    assert row["bytes"] > 0

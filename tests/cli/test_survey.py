@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
 from torchbuild.cli.places import places
-from torchbuild.cli.survey import executor_for
-from torchbuild.errors import ConflictError
+from torchbuild.cli.recipe_files import read_recipe
+from torchbuild.cli.survey import check_builder, executor_for, find_image, survey_builder
+from torchbuild.errors import ConflictError, HostError
 from torchbuild.model.artifact import ImageRef
-from torchbuild.model.recipe import Machine
+from torchbuild.model.recipe import Machine, Recipe
 
 IMAGE = ImageRef(name="localhost/x", id="0a" * 32)
 
@@ -48,3 +50,87 @@ def test_jobs_are_those_of_the_machine(machine: Path, jobs: int | None, seen: st
 
     assert executor.name == "local"
     assert seen in executor.environment().values()
+
+
+SEEN = {
+    "executable": "/usr/bin/python3.13",
+    "version": "3.13.5",
+    "soabi": "cpython-313-x86_64-linux-gnu",
+    "tag": "cp313",
+    "glibc": "2.41",
+    "machine": "x86_64",
+    "cc": "/usr/bin/gcc",
+    "cxx": "/usr/bin/g++",
+    "compiler": "g++ 14",
+    "launcher": "/usr/bin/ccache",
+    "venv": "yes",
+    "headers": "yes",
+}
+
+
+def wanting(recipe: Path, *overrides: str) -> Recipe:
+    """The recipe, asking for more."""
+    return read_recipe(recipe, overrides=("python.version='3.13'", *overrides))
+
+
+def test_a_builder_that_has_everything_is_good(recipe: Path) -> None:
+    """A prefix of the version is enough."""
+    check_builder(wanting(recipe, "toolchain.compiler_cache='ccache'"), SEEN)
+
+
+@pytest.mark.parametrize(
+    ("changed", "reference"),
+    [
+        ({"version": "3.12.1"}, "interpreter-other-version"),
+        ({"version": "3.1.3"}, "interpreter-other-version"),
+        ({"headers": ""}, "python-headers-missing"),
+        ({"venv": ""}, "python-venv-missing"),
+        ({"cc": ""}, "compiler-missing"),
+        ({"cxx": ""}, "compiler-missing"),
+        ({"glibc": ""}, "libc-unknown"),
+        ({"launcher": ""}, "compiler-cache-missing"),
+        ({"machine": "aarch64"}, "machine-other"),
+    ],
+    ids=str,
+)
+def test_what_a_build_needs_and_the_builder_lacks_is_said_before_it_is_locked(
+    recipe: Path, changed: dict[str, str], reference: str
+) -> None:
+    """With what to install."""
+    with pytest.raises(HostError) as caught:
+        check_builder(wanting(recipe, "toolchain.compiler_cache='ccache'"), SEEN | changed)
+
+    assert caught.value.reference == reference
+    assert caught.value.fix
+
+
+def test_this_machine_is_looked_at_from_inside_a_build(recipe: Path) -> None:
+    """What is locked is what a build would find, not what the caller has on PATH."""
+    found = survey_builder(read_recipe(recipe), None, places())
+
+    assert found.python.version == ".".join(map(str, sys.version_info[:3]))
+    assert found.cc == "/usr/bin/gcc"
+    assert found.glibc
+    assert found.launcher == ""
+
+
+def test_a_version_managers_refusal_is_not_ours(
+    recipe: Path, machine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A shim that knows the name and has no such version is one place that was looked at."""
+    shim = machine / "bin" / "python3.99"
+    shim.parent.mkdir()
+    shim.write_text("#!/bin/sh\nexit 127\n", encoding="utf-8")
+    shim.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{shim.parent}:/usr/bin:/bin")
+
+    with pytest.raises(HostError) as caught:
+        survey_builder(read_recipe(recipe, overrides=("python.version='3.99'",)), None, places())
+
+    assert caught.value.reference == "interpreter-missing"
+    assert len(caught.value.why) == 2
+
+
+def test_without_an_image_none_is_looked_for(recipe: Path) -> None:
+    """No engine is asked."""
+    assert find_image(read_recipe(recipe)) is None

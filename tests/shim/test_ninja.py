@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import select
 import shutil
 import signal
 import subprocess
@@ -32,7 +33,8 @@ add_library(one STATIC one.c)
 add_library(two STATIC two.c)
 add_executable(program main.c)
 target_link_libraries(program one two)
-add_custom_target(note ALL COMMAND "${CMAKE_COMMAND}" -E echo "log=$$CCACHE_STATSLOG" > note.txt VERBATIM)
+add_custom_target(wait COMMAND sh -c "echo $$ > ${CMAKE_SOURCE_DIR}/started; exec sleep 300" VERBATIM)
+add_custom_target(note ALL COMMAND sh -c "echo log=$CCACHE_STATSLOG > note.txt" VERBATIM)
 """
 EXPECT = [{"reference": "gate-flag", "key": "USE_A", "kind": "switch", "value": "OFF", "why": "me"}]
 Done = subprocess.CompletedProcess[str]
@@ -113,12 +115,24 @@ def site(tmp_path: Path, cmake: str) -> Site:
     return Site(tmp_path, cmake)
 
 
-@pytest.fixture
-def configured(site: Site) -> Site:
-    """A project that is configured as asked, with the shim under orders to stop at the gate."""
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory, cmake: str) -> tuple[Site, Path]:
+    """A project that is configured as asked, and a copy of it from which it can be made anew."""
+    folder = tmp_path_factory.mktemp("site")
+    site = Site(folder / "root", cmake)
     site.order("gate")
     done = site.configure()
     assert done.returncode == 0, done.stderr
+    shutil.copytree(site.root, folder / "copy", symlinks=True)
+    return site, folder / "copy"
+
+
+@pytest.fixture
+def configured(template: tuple[Site, Path]) -> Site:
+    """A project that is configured as asked, with the shim under orders to stop at the gate."""
+    site, copy = template
+    shutil.rmtree(site.root)
+    shutil.copytree(copy, site.root, symlinks=True)
     return site
 
 
@@ -155,8 +169,9 @@ def test_the_first_build_call_meets_the_gate(configured: Site, how: str) -> None
 
 
 @pytest.mark.parametrize("mode", ["gate", "build"])
-def test_a_refusal_comes_before_any_object(site: Site, mode: str) -> None:
+def test_a_refusal_comes_before_any_object(configured: Site, mode: str) -> None:
     """What is not as asked ends the build with nothing compiled, and is told by name."""
+    site = configured
     site.order(mode)
     assert site.configure("-DUSE_A=ON").returncode == 0
 
@@ -322,15 +337,17 @@ def test_a_configuration_that_fails_on_the_way_ends_the_build(configured: Site) 
     done = configured.call()
 
     assert done.returncode == 1
-    assert "not like this" in done.stdout
+    assert "not like this" in done.stderr
     assert configured.objects() == set()
 
 
-def test_a_tree_that_never_configures_again_is_built(site: Site) -> None:
+def test_a_tree_that_never_configures_again_is_built(configured: Site) -> None:
     """A tree may forbid CMake to run again; it is built as it was configured."""
+    site = configured
     site.order("build")
     assert site.configure("-DCMAKE_SUPPRESS_REGENERATION=ON").returncode == 0
 
+    assert "build build.ninja" not in (site.build / "build.ninja").read_text(encoding="utf-8")
     assert site.call("one").returncode == 0
 
 
@@ -344,33 +361,23 @@ def test_the_compiler_caches_log_is_of_the_build_alone(configured: Site, tmp_pat
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_a_signal_ends_ninja_and_what_it_runs(
-    configured: Site, number: signal.Signals, tmp_path: Path
-) -> None:
+def test_a_signal_ends_ninja_and_what_it_runs(configured: Site, number: signal.Signals) -> None:
     """Stopping the shim stops the compilers: nothing is left running behind a build that was ended."""
-    pipe = tmp_path / "started"
-    os.mkfifo(pipe)
-    configured.write(
-        "more.cmake",
-        f'add_custom_target(wait ALL COMMAND sh -c "echo \\$\\$ > {pipe}; exec sleep 300" VERBATIM)\n',
-    )
-    assert configured.configure().returncode == 0
+    os.mkfifo(configured.source / "started")
+    pipe = os.open(configured.source / "started", os.O_RDWR)
     configured.order("build")
+    argv = [configured.ninja, "wait"]
     with subprocess.Popen(
-        [configured.ninja],
-        cwd=configured.build,
-        env=configured.environ(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
+        argv, cwd=configured.build, env=configured.environ(), stdout=subprocess.DEVNULL
     ) as shim:
-        running = int(pipe.read_text())
+        assert select.select([pipe], [], [], 60)[0], "it never began"
+        running = os.pidfd_open(int(os.read(pipe, 20)))
         shim.send_signal(number)
-        shim.communicate(timeout=60)
+        ended, _, _ = select.select([running], [], [], 60)
 
+    assert ended
     assert shim.returncode not in (0, None)
     assert configured.left("compile.json")["exit_code"] == shim.returncode
-    with pytest.raises(ProcessLookupError):
-        os.kill(running, 0)
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,8 @@ def build(
 
     Without a lock, or with one of another state of the recipe, the lock is made first. Progress is told on
     stderr; the wheel's path, or the report's where no wheel is made, is printed on stdout.
+
+    Stages: fetch, toolchain, source, configure, compile, package, verify, publish.
     """
     from torchbuild.cli.output import print_result  # noqa: PLC0415  help must not pay for the pipeline
     from torchbuild.cli.places import places  # noqa: PLC0415

@@ -29,7 +29,7 @@ from torchbuild.model.lock import Lock
 from torchbuild.model.recipe import Recipe
 from torchbuild.resolve.assemble import Answers, Survey, build_requirements, lock_of, verify_requirements
 
-__all__ = ["World", "front_end_of", "make_lock", "mirror_settings", "world"]
+__all__ = ["World", "credentials", "front_end_of", "make_lock", "mirror_settings", "world"]
 
 Tell = Callable[[str], None]
 Era = Literal["setup-py", "scikit-build-core"]
@@ -61,14 +61,14 @@ def world(recipe: Recipe, places: Places, recipe_dir: Path, allowed: tuple[Path,
     return World(
         places=places,
         store=store,
-        git=GitEdge(places.cache, prefixes=_credentials(recipe) | dict(mirrors.prefixes)),
+        git=GitEdge(places.cache, prefixes=credentials(recipe) | dict(mirrors.prefixes)),
         network=LocalFiles(network, store, recipe_dir, allowed),
         mirrors=mirrors,
         recipe_dir=recipe_dir,
     )
 
 
-def _credentials(recipe: Recipe) -> dict[str, str]:
+def credentials(recipe: Recipe) -> dict[str, str]:
     """The user and password of the recipe's address, for its host: submodules lie there too.
 
     Everything else sees the address without them; git gets them through its environment, which others cannot

@@ -29,6 +29,8 @@ def plan(
 
     Nothing is run and nothing is asked: the lock must be there and of this state of the recipe. Of what the
     commands see, only the number of jobs is left out: it is this machine's.
+
+    Stages: fetch, toolchain, source, configure, compile, package, verify, publish.
     """
     from torchbuild.cli.output import print_result  # noqa: PLC0415  help must not pay for the pipeline
     from torchbuild.cli.plan_text import plan_json, plan_text  # noqa: PLC0415

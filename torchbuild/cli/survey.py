@@ -25,7 +25,7 @@ from torchbuild.model.recipe import Machine, Recipe
 from torchbuild.resolve.assemble import Survey
 from torchbuild.resolve.environment import BASE
 
-__all__ = ["executor_for", "find_image", "survey_builder"]
+__all__ = ["check_builder", "executor_for", "find_image", "survey_builder"]
 
 
 def executor_for(machine: Machine, image: ImageRef | None, places: Places, root: Path, run: str) -> Executor:
@@ -99,7 +99,7 @@ def survey_builder(recipe: Recipe, image: ImageRef | None, places: Places) -> Su
         (root / "shim" / "survey.py").write_text(script, encoding="utf-8")
         executor = executor_for(recipe.machine, image, places, root, f"{recipe.name}-survey")
         seen = _ask(recipe, executor, Path(folder) / "survey.log", local=image is None)
-    _check(recipe, seen)
+    check_builder(recipe, seen)
     python = LockedPython(
         executable=seen["executable"], version=seen["version"], soabi=seen["soabi"], tag=seen["tag"]
     )
@@ -159,7 +159,13 @@ def _ask(recipe: Recipe, executor: Executor, log: Path, *, local: bool) -> Mappi
     )
 
 
-def _check(recipe: Recipe, seen: Mapping[str, Any]) -> None:
+def check_builder(recipe: Recipe, seen: Mapping[str, Any]) -> None:
+    """Refuse what was seen of a builder where a build of the recipe needs more.
+
+    Raises:
+        HostError: ``interpreter-other-version``, ``python-headers-missing``, ``python-venv-missing``,
+            ``compiler-missing``, ``libc-unknown``, ``compiler-cache-missing``, ``machine-other``.
+    """
     wanted = recipe.python.version
     if wanted is not None and not f"{seen['version']}.".startswith(f"{wanted}."):
         raise HostError(

@@ -10,7 +10,7 @@ __all__ = ["check_ref", "check_url", "scheme"]
 
 _SCHEMES = ("https", "http", "ssh", "git", "file")
 _SCP = re.compile(r"(?:[A-Za-z0-9._~+-]+@)?[A-Za-z0-9][A-Za-z0-9._-]*:(?!//)[^\s]+")
-_URL = re.compile(r"([a-z][a-z0-9+.-]*)://(?![^/]*@?-)[^\s]+")
+_URL = re.compile(r"([a-z][a-z0-9+.-]*)://(?!(?:[^/]*@)?-)[^\s]+")
 _REF = re.compile(r"(?!-)[^\s~^:?*\[\\\x00-\x20\x7f]+")
 
 

@@ -1,0 +1,79 @@
+"""How much memory a build holds."""
+
+from __future__ import annotations
+
+import mmap
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from torchbuild.shim.memory import MemoryWatch, anonymous_bytes
+
+MIB = 2**20
+HOLD = """
+import sys
+held = bytearray({size})
+held[::4096] = b"x" * len(held[::4096])
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def held() -> int:
+    """Bytes that another process is made to hold: more than what comes and goes by itself."""
+    return 400 * MIB
+
+
+def test_other_processes_are_counted(held: int) -> None:
+    """What compilers hold is seen, not only what the shim itself holds."""
+    argv = [sys.executable, "-c", HOLD.format(size=held)]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        during = anonymous_bytes()
+        child.communicate(b"")
+
+    assert during > held
+    assert during % resource.getpagesize() == 0
+
+
+def test_pages_of_files_do_not_count(tmp_path: Path) -> None:
+    """A file that is mapped into memory is not what runs a machine out of it."""
+    size = 8 * 1024 * MIB
+    with (tmp_path / "large").open("w+b") as file:
+        file.truncate(size)
+        with mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) as mapped:
+            assert mapped[size // 2] == 0
+            own = (
+                int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
+            )
+
+            assert own > size
+            assert anonymous_bytes() < psutil.virtual_memory().total
+
+
+def test_the_highest_is_kept(held: int) -> None:
+    """A build of a second is measured too: the watch looks at once and not only every two seconds."""
+    argv = [sys.executable, "-c", HOLD.format(size=held)]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        watch = MemoryWatch()
+        watch.start()
+        watch.stop()
+        child.communicate(b"")
+
+    assert watch.peak > held
+    assert not watch.is_alive()
+
+
+def test_a_watch_ends_with_its_program() -> None:
+    """A watch that nobody stopped does not keep a build from ending."""
+    code = "from torchbuild.shim.memory import MemoryWatch; MemoryWatch().start()"
+
+    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0

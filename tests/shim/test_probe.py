@@ -1,0 +1,68 @@
+"""What the build environment really is."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PROBE = Path(__file__).parents[2] / "torchbuild" / "shim" / "probe.py"
+
+
+def _probe(tmp_path: Path, *programs: str) -> dict[str, Any]:
+    argv = [sys.executable, "-I", str(PROBE), *programs, str(tmp_path / "scratch")]
+    done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=300)
+    seen: dict[str, Any] = json.loads(done.stdout)
+    return seen
+
+
+@pytest.fixture(scope="module")
+def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The probe of this interpreter with the machine's compilers."""
+    return _probe(
+        tmp_path_factory.mktemp("probe"), "/usr/bin/gcc", "/usr/bin/g++", "/usr/bin/env", "/bin/true"
+    )
+
+
+def test_the_interpreter_tells_what_it_is(seen: dict[str, Any]) -> None:
+    """Version, ABI, path and headers come from the interpreter that runs, not from what it is called."""
+    assert seen["version"] == ".".join(str(part) for part in sys.version_info[:3])
+    assert seen["executable"] == sys.executable
+    assert seen["base_executable"] == str(Path(sys.executable).resolve())
+    assert seen["soabi"].startswith(f"cpython-{sys.version_info[0]}{sys.version_info[1]}")
+    assert seen["python_h"] is Path(seen["include"], "Python.h").is_file()
+
+
+def test_what_is_installed_is_told_by_its_one_name(seen: dict[str, Any]) -> None:
+    """Distributions are named as locks name them, whatever their own files say."""
+    names = seen["distributions"]
+
+    assert names["packaging"] == version("packaging")
+    assert names["typing-extensions"] == version("typing_extensions")
+    assert names["gitpython"] == version("GitPython")
+    assert not [name for name in names if name != name.lower() or "_" in name or "." in name]
+
+
+def test_a_compiler_is_tried(seen: dict[str, Any]) -> None:
+    """A compiler counts as good when it compiled, linked and the program ran."""
+    assert seen["compiles"] == ""
+    assert "g++" in seen["cxx"]
+    assert "gcc" in seen["cc"]
+
+
+@pytest.mark.parametrize(
+    ("cxx", "said"),
+    [("/nonexistent/g++", "exit code 127"), ("/bin/false", "exit code 1"), ("/bin/true", "exit code 127")],
+    ids=["missing", "fails", "makes nothing"],
+)
+def test_a_compiler_that_is_none_is_told(tmp_path: Path, cxx: str, said: str) -> None:
+    """A compiler that is missing, fails or makes nothing is reported in words, and the probe itself succeeds."""
+    seen = _probe(tmp_path, "/nonexistent/gcc", cxx, "/nonexistent/cmake", "/nonexistent/ninja")
+
+    assert said in seen["compiles"]
+    assert (seen["cc"], seen["cmake"], seen["ninja"]) == ("", "", "")

@@ -1,0 +1,65 @@
+"""What a builder has to offer."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SURVEY = Path(__file__).parents[2] / "torchbuild" / "shim" / "survey.py"
+
+
+def _survey(*asked: str) -> dict[str, str]:
+    argv = [sys.executable, "-I", str(SURVEY), *asked]
+    environ = {"PATH": "/nonexistent", "LC_ALL": "C.UTF-8"}
+    done = subprocess.run(argv, capture_output=True, text=True, check=True, env=environ, timeout=60)
+    seen: dict[str, str] = json.loads(done.stdout)
+    return seen
+
+
+def test_the_builder_is_told() -> None:
+    """Interpreter, C library and compilers are what the builder has, links resolved."""
+    seen = _survey("gcc", "g++", "none")
+
+    assert seen["executable"] == os.path.realpath(sys.executable)
+    assert seen["version"] == platform.python_version()
+    assert seen["glibc"] == platform.libc_ver()[1]
+    assert seen["machine"] == platform.machine()
+    assert seen["launcher"] == ""
+    assert seen["venv"] == "yes"
+    assert (seen["cc"], seen["cxx"]) == ("/usr/bin/gcc", "/usr/bin/g++")
+    assert seen["compiler"].startswith("g++")
+
+
+def test_the_tag_is_the_interpreters() -> None:
+    """The wheel's Python tag is told without what belongs to the ABI tag."""
+    assert _survey("gcc", "g++", "none")["tag"] == f"cp{sys.version_info[0]}{sys.version_info[1]}"
+
+
+@pytest.mark.parametrize("program", ["no-such-compiler", "/nonexistent/cc", "/etc/passwd", "/tmp"])
+def test_what_is_missing_is_empty(program: str) -> None:
+    """A program that is not there, or is none, is the empty text; the survey itself does not fail."""
+    seen = _survey(program, program, program)
+
+    assert (seen["cc"], seen["cxx"], seen["launcher"], seen["compiler"]) == ("", "", "", "")
+
+
+def test_a_compiler_that_does_not_say_what_it_is_is_no_crash(tmp_path: Path) -> None:
+    """A program without a version is found, and its word is empty."""
+    mute = tmp_path / "mute"
+    mute.write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
+    mute.chmod(0o755)
+
+    seen = _survey(str(mute), str(mute), str(mute))
+
+    assert (seen["cxx"], seen["compiler"], seen["launcher"]) == (str(mute), "", str(mute))
+
+
+def test_the_callers_path_does_not_count() -> None:
+    """Programs are looked for where a build will look for them."""
+    assert _survey("env", "sh", "none")["cc"] in {"/usr/bin/env", "/bin/env"}
