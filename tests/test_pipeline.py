@@ -12,6 +12,7 @@ import pytest
 
 from torchbuild.context import Context
 from torchbuild.errors import StageError, UsageError
+from torchbuild.model.command import Command
 from torchbuild.model.lock import Expectation, Lock, LockedPrepare
 from torchbuild.model.stage import StagePlan, StageResult, stage_key
 from torchbuild.pipeline import STAGES, Stage, StageOutcome, build, keys, plan_all, stage_slice
@@ -182,6 +183,7 @@ class Line:
         self.stops: set[str] = set()
         self.revision = dict.fromkeys("abcd", 1)
         self.kept = dict.fromkeys("abcd", True)
+        self.commands = {"a"}
         self.needs = {"a": (), "b": ("a",), "c": ("a",), "d": ("b", "c")}
 
     def stages(self) -> tuple[Stage, ...]:
@@ -191,7 +193,8 @@ class Line:
     def _stage(self, name: str) -> Stage:
         def plan(_lock: Lock) -> StagePlan:
             key = stage_key(name, self.revision[name], None)
-            return StagePlan(stage=name, key=key, needs=self.needs[name], makes=(), commands=())
+            commands = (Command(argv=("/bin/true",)),) if name in self.commands else ()
+            return StagePlan(stage=name, key=key, needs=self.needs[name], makes=(), commands=commands)
 
         def run(_lock: Lock, _context: Context) -> StageResult:
             self.ran.append(name)
@@ -262,6 +265,14 @@ def test_every_beginning_and_end_is_told(line: Line, lock: Lock) -> None:
     assert (finished.outcome, finished.summary) == ("done", "a is done")
     assert isinstance(reused, StageFinished)
     assert reused.outcome == "reused"
+
+
+def test_a_log_is_named_where_there_is_one(line: Line, lock: Lock) -> None:
+    """A stage that runs no command leaves none."""
+    ended = line.build(lock, "ab")
+
+    assert [event.log for event in line.events if isinstance(event, StageStarted)] == ["/logs/a.log", ""]
+    assert [item.has_log for item in ended] == [True, False]
 
 
 def test_an_outcome_carries_the_whole_key(line: Line, lock: Lock) -> None:

@@ -7,6 +7,7 @@ Standard library only, and written for Python 3.6, so that an old Python can say
 import os
 import shutil
 import sys
+import sysconfig
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ __all__ = ["Missing", "main", "missing", "package_names", "read_release", "read_
 WANTED = (3, 11)
 TABLE = Path(__file__).resolve().parent / "packages.txt"
 OS_RELEASE = Path(os.environ.get("TORCHBUILD_OS_RELEASE", "/etc/os-release"))
-COLUMNS = ("install", "git", "compiler", "python", "venv")
+COLUMNS = ("install", "git", "compiler", "python", "venv", "headers")
 
 
 class Missing(NamedTuple):
@@ -46,6 +47,9 @@ def missing() -> "list[Missing]":
     elif not _can_make_environments():
         why = f"{sys.executable} has no venv and ensurepip"
         found.append(Missing("Python cannot make environments", why, "venv"))
+    elif not os.path.isfile(os.path.join(sysconfig.get_paths()["include"], "Python.h")):
+        why = f"{sys.executable} has no Python.h: no extension can be compiled for it"
+        found.append(Missing("Python's headers are not installed", why, "headers"))
     if shutil.which("git") is None:
         found.append(Missing("git is not installed", "no git on PATH", "git"))
     compilers = [*os.environ.get("CXX", "").split()[:1], "c++", "g++", "clang++"]
@@ -82,7 +86,7 @@ def report(found: "list[Missing]", names: "dict[str, str] | None", prefix: str) 
         lines.append(f"  fix   {prefix}{names['install']} {' '.join(packages)}")
     else:
         lines.append("  fix   install what is missing with your package manager, then run make again")
-    if any(item.column in ("python", "venv") for item in found):
+    if any(item.column in ("python", "venv", "headers") for item in found):
         lines.append("        or name another Python: make PYTHON=/path/to/python3.12")
     return "\n".join(lines) + "\n"
 

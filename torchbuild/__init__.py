@@ -6,6 +6,8 @@ Rooms, from the outside in: ``cli`` > ``pipeline`` > ``stages`` > (``inspection`
 
 __all__ = ["__version__"]
 
+__version__: str
+
 
 def __getattr__(name: str) -> str:
     """``__version__``, read when it is asked for: half of the time of ``--help`` otherwise."""

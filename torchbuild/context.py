@@ -133,7 +133,7 @@ class Trees(Protocol):
         ...
 
     def stored(self, sha256: str) -> Path:
-        """A stored file, its bytes compared with its digest; FetchError where it is not there or not whole."""
+        """A stored file, compared with its digest; FetchError where it is not there or not whole."""
         ...
 
     def only_wheel(self, folder: Path) -> Path:

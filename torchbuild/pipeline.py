@@ -83,6 +83,8 @@ class StageOutcome:
     """Wall time."""
     result: StageResult | None
     """What it did; None where it failed."""
+    has_log: bool = False
+    """Whether it runs commands, whose words are kept."""
 
 
 def plan_all(lock: Lock, stages: tuple[Stage, ...] = STAGES) -> tuple[StagePlan, ...]:
@@ -224,8 +226,8 @@ class _Walk:
     def run(self, item: Stage) -> Generator[StageOutcome, None, StageOutcome]:
         """Run the stage; what builds on it counts as undone from here on."""
         started, plan = self._clock(), self._plans[item.name]
-        log = self._context.workspace.logs / f"{plan.stage}.log"
-        self._context.reporter.emit(StageStarted(stage=plan.stage, log=str(log)))
+        log = str(self._context.workspace.logs / f"{plan.stage}.log") if plan.commands else ""
+        self._context.reporter.emit(StageStarted(stage=plan.stage, log=log))
         self._forget_from(plan.stage)
         try:
             result = item.run(self._lock, self._context)
@@ -261,4 +263,11 @@ class _Walk:
             StageFinished(stage=plan.stage, outcome=outcome, seconds=round(seconds, 3), summary=summary)
         )
         key = self._whole[plan.stage]
-        return StageOutcome(stage=plan.stage, outcome=outcome, key=key, seconds=seconds, result=result)
+        return StageOutcome(
+            stage=plan.stage,
+            outcome=outcome,
+            key=key,
+            seconds=seconds,
+            result=result,
+            has_log=bool(plan.commands),
+        )

@@ -17,8 +17,9 @@ from torchbuild.cli.recipe_files import (
     stale_lock,
     write_lock,
 )
+from torchbuild.edges.atomic import sha256_of
 from torchbuild.errors import LockError, RecipeError
-from torchbuild.model.lock import Lock
+from torchbuild.model.lock import Lock, LockedPatch
 from torchbuild.resolve.assemble import recipe_digest
 
 
@@ -134,10 +135,10 @@ def test_a_lock_is_believed_for_its_own_recipe_alone(recipe: Path, make_lock: Ca
     lock = make_lock(recipe=recipe_digest(wanted))
     write_lock(path, lock)
 
-    assert read_lock(path, wanted) == lock
+    assert read_lock(path, wanted, recipe.parent) == lock
     assert stale_lock(path) == lock
     with pytest.raises(LockError) as caught:
-        read_lock(path, read_recipe(recipe, overrides=("source.ref='v2'",)))
+        read_lock(path, read_recipe(recipe, overrides=("source.ref='v2'",)), recipe.parent)
     assert caught.value.reference == "lock-stale"
     assert any("source.ref" in line for line in caught.value.why)
 
@@ -154,7 +155,7 @@ def test_a_lock_that_is_none_is_said(recipe: Path, content: bytes | None, refere
         path.write_bytes(content)
 
     with pytest.raises(LockError) as caught:
-        read_lock(path, read_recipe(recipe))
+        read_lock(path, read_recipe(recipe), recipe.parent)
 
     assert caught.value.reference == reference
     assert stale_lock(path) is None
@@ -178,3 +179,26 @@ def test_a_recipe_without_git_has_no_credentials(recipe: Path) -> None:
     wanted = read_recipe(recipe)
 
     assert public(wanted) == wanted
+
+
+def test_a_patch_that_was_edited_makes_the_lock_stale(recipe: Path, make_lock: Callable[..., Lock]) -> None:
+    """Nobody builds yesterday's patch from today's folder: --locked refuses, and a build locks anew."""
+    patch = recipe.parent / "fix.patch"
+    patch.write_text("one\n")
+    wanted, path = read_recipe(with_patch(recipe, "fix.patch")), lock_path(recipe)
+    made = make_lock(recipe=recipe_digest(wanted))
+    locked = LockedPatch(name="fix.patch", sha256=sha256_of(patch), origin="recipe:fix.patch")
+    write_lock(
+        path, made.model_copy(update={"source": made.source.model_copy(update={"patches": (locked,)})})
+    )
+    assert read_lock(path, wanted, recipe.parent).source.patches == (locked,)
+
+    patch.write_text("two\n")
+    with pytest.raises(LockError) as caught:
+        read_lock(path, wanted, recipe.parent)
+    assert caught.value.reference == "lock-stale"
+    assert "fix.patch" in caught.value.why[0]
+
+    patch.unlink()
+    with pytest.raises(LockError):
+        read_lock(path, wanted, recipe.parent)

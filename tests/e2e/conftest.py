@@ -19,7 +19,7 @@ TORCHBUILD = Path(sys.executable).with_name("torchbuild")
 IMAGE = "localhost/torchbuild/debian-trixie"
 ERAS = {"setup-py": "recipe.toml", "scikit-build-core": "recipe-scikit-build-core.toml"}
 UNREACHABLE = {"index-not-reachable", "not-reachable", "no-package-index"}
-PATIENCE_S = 400
+PATIENCE_S = 900
 
 
 @dataclass(frozen=True)

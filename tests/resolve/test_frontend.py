@@ -40,6 +40,7 @@ def test_definitions_are_settings_of_the_new_front_end(lock: Callable[[str], Loc
     """Where the environment comes too late, definitions go with the command, each as one argument."""
     assert front_end(lock("scikit-build-core")).argv[7:] == (
         "-Cbuild-dir=build",
+        "-Ccmake.build-type=Release",
         "-Ccmake.define.CMAKE_CXX_FLAGS=-g -O1",
         "-Ccmake.define.USE_Z=ON",
     )

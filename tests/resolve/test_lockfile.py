@@ -19,7 +19,7 @@ from torchbuild.resolve.assemble import Answers, lock_of
 from torchbuild.resolve.load import load_recipe
 from torchbuild.resolve.lockfile import check_fresh, dump_lock, parse_lock
 
-REAL = Path(__file__).parents[2] / "recipes" / "debian" / "torch-2.6-cpu.lock"
+REAL = Path(__file__).parents[2] / "tests" / "data" / "torch-2.6-cpu.lock"
 TEXT = REAL.read_text(encoding="utf-8")
 Load = Callable[..., Recipe]
 
@@ -54,7 +54,8 @@ def test_a_lock_is_read_back_as_it_was_written(sample: Lock) -> None:
 
 def test_the_real_lock_is_fresh_and_stable() -> None:
     """The lock of the real recipe belongs to the recipe as it is, and would be written the same today."""
-    recipe = load_recipe(str(REAL.with_suffix(".toml")), lambda name: Path(name).read_text(encoding="utf-8"))
+    toml = REAL.parents[2] / "recipes" / "debian" / "torch-2.6-cpu.toml"
+    recipe = load_recipe(str(toml), lambda name: Path(name).read_text(encoding="utf-8"))
     lock = parse_lock(TEXT, str(REAL))
 
     check_fresh(lock, recipe, str(REAL))

@@ -36,7 +36,7 @@ Only = Callable[..., Problem]
         ("[machine]\nmemory_gib = 0", "machine.memory_gib", "0", "more than 0.0"),
         ("[machine]\nmemory_gib = inf", "machine.memory_gib", "Infinity", "a finite number"),
         ('[machine]\nmemory_gib = "4"', "machine.memory_gib", '"4"', "a number"),
-        ("machine = 4", "wheel.machine", "unknown key \"machine\"", "one of build_number, debug, local, package, requires, runtime, system_libraries, triton, version"),
+        ("machine = 4", "wheel.machine", 'unknown key "machine"', "one of build_number, debug, local, package, requires, runtime, system_libraries, triton, version"),
         ("[image]\nid = 'x'\nname = 'y'", "image.id", '"x"', "64 lower-case hexadecimal digits"),
         ("[image]\n", "image.name", "nothing", "a value: the key is required"),
         ("[[source.prepare]]\nargv = []", "source.prepare[0].argv", "[]", "at least 1 of them"),

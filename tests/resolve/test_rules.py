@@ -16,6 +16,7 @@ Only = Callable[..., Problem]
 HEAD = 'schema = 1\nname = "sample"\n'
 WHEEL = '[wheel]\nversion = "1.0"\n'
 DIGEST = "ab" * 32
+NO_CREDENTIALS = "an address without credentials: it goes into the lock; put them into ~/.netrc"
 
 
 @pytest.mark.parametrize(
@@ -30,6 +31,8 @@ DIGEST = "ab" * 32
         ("archive = 'a.tar'\nepoch = 1738108800", "source.sha256", "the digest of a.tar"),
         ("archive = 'https://x/a'\nepoch = 1738108800", "source.sha256", "the digest of https://x/a"),
         ("archive = ''\nepoch = 1738108800", "source.archive", "a locator or a path"),
+        (f"archive = 'https://bob:s3cret@x/a'\nsha256 = '{DIGEST}'\nepoch = 1738108800", "source.archive", NO_CREDENTIALS),
+        (f"archive = 'https://x/a?token=s3cret'\nsha256 = '{DIGEST}'\nepoch = 1738108800", "source.archive", NO_CREDENTIALS),
         (f"git = 'g'\nref = 'r'\nsha256 = '{DIGEST}'", "source.sha256", "no digest without an archive"),
         ("git = 'g'\nref = 'r'\n[source.series]\narchive = 'x.tar'", "source.series.sha256", "the digest of x.tar"),
         ("git = 'g'\nref = 'r'\n[source.series]\narchive = 'debian:a/b/c'\npath = '../x'", "source.series.path", "a directory inside the archive"),
@@ -78,6 +81,8 @@ def test_a_source_that_is_pinned_is_fine(load: Load, source: str) -> None:
         ("[image]\nname = 'x'", "python.version", "a version such as 3.13: the interpreter is the image's"),
         ("[python]\nversion = '3'\n[image]\nname = '--privileged'", "image.name", "what the engine calls the image"),
         ("[python]\nversion = '3'\n[image]\nname = ''", "image.name", "what the engine calls the image"),
+        ("[machine]\nmemory_gib = 4", "machine.memory_gib", "no limit: only a container enforces one, and this build runs on the machine itself"),
+        ("[verify]\nlevel = 'static'\npackages = ['numpy']", "verify.packages", "none: level static runs nothing"),
         ("[machine]\nexecutor = 'container'", "machine.executor", "a recipe with an [image] table for that"),
         ("[toolchain]\ncmake = '3.18'", "toolchain.cmake", "bounds such as >=3.18,<4"),
         ("[toolchain]\nninja = '>=1.13; x'", "toolchain.ninja", "bounds such as >=3.18,<4"),

@@ -53,7 +53,7 @@ def test_what_cannot_be_is_refused_at_once() -> None:
 def test_the_order_does_not_matter() -> None:
     """The same wishes in another order need the same."""
     names = ["USE_SYSTEM_NCCL", "USE_CUDNN", "USE_C10D_GLOO", "BUILD_LAZY_CUDA_LINALG"]
-    forward: Wishes = {name: ("ON", "me") for name in names}
-    backward: Wishes = {name: ("ON", "me") for name in reversed(names)}
+    forward: Wishes = dict.fromkeys(names, ("ON", "me"))
+    backward: Wishes = dict.fromkeys(reversed(names), ("ON", "me"))
 
     assert list(parents(forward).items()) == list(parents(backward).items())

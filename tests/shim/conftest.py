@@ -21,7 +21,7 @@ def real_cache_text() -> str:
 @pytest.fixture(scope="session")
 def real_expectations() -> list[dict[str, Any]]:
     """What the lock of that build expects."""
-    text = (ROOT / "recipes" / "debian" / "torch-2.6-cpu.lock").read_text(encoding="utf-8")
+    text = (ROOT / "tests" / "data" / "torch-2.6-cpu.lock").read_text(encoding="utf-8")
     expect: list[dict[str, Any]] = tomllib.loads(text)["expect"]
     return expect
 

@@ -114,7 +114,7 @@ def test_an_entry_that_is_gone_is_refused_where_a_value_is_needed(
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", ["BOOL", "STRING", "UNINITIALIZED", "PATH"])
+@pytest.mark.parametrize("kind", ["BOOL", "STRING", "PATH"])
 @pytest.mark.parametrize(
     ("value", "state"),
     [
@@ -353,3 +353,15 @@ def test_the_order_of_a_cache_does_not_matter(cache: Cache) -> None:
     ]
 
     assert compare(cache, items) == compare(dict(reversed(cache.items())), items)
+
+
+def test_a_flag_that_no_option_of_the_tree_declares_is_refused() -> None:
+    """A misspelt flag is not passed because CMake kept our own definition of it."""
+    item = {"reference": "gate-flag", "key": "USE_TYPO", "kind": "switch", "value": "ON", "why": "w"}
+
+    undeclared = compare({"USE_TYPO": Entry("UNINITIALIZED", "ON")}, [item])[0]
+    declared = compare({"USE_TYPO": Entry("BOOL", "ON")}, [item])[0]
+    unwanted = compare({"USE_TYPO": Entry("UNINITIALIZED", "0")}, [{**item, "value": "OFF"}])[0]
+
+    assert (undeclared["outcome"], declared["outcome"], unwanted["outcome"]) == ("failed", "passed", "passed")
+    assert "no option of this tree" in undeclared["seen"]

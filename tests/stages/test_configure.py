@@ -98,6 +98,22 @@ def test_every_comparison_is_kept_and_told(world: Any, lock: Lock) -> None:
     assert [event.finding for event in world.events if isinstance(event, Found)] == list(result.findings)
 
 
+def test_a_second_run_of_cmake_does_not_undo_the_stage(world: Any, lock: Lock) -> None:
+    """A front end that configures again before it compiles changes CMake's files; the tree is still the one."""
+    world.executor.replies = [gate()]
+    plan = configure.plan(lock)
+    result = configure.run(plan, world.context)
+    world.context.records.remember("configure", plan.key, plan.makes, result)
+
+    gate()(plan.commands[0], world)
+    world.write("{source}/build/build.ninja", "# other rules")
+    again = world.context.records.reuse("configure", plan.key, plan.makes)
+    world.context.trees.remove(world.inside("{source}/build"))
+
+    assert again is not None
+    assert world.context.records.reuse("configure", plan.key, plan.makes) is None
+
+
 def test_a_value_that_is_not_as_asked_ends_the_build(world: Any, lock: Lock) -> None:
     """The refusal names the check, the entry, both values and who asked."""
     world.executor.replies = [gate("failed", seen="ON: ON (BOOL)")]

@@ -24,7 +24,7 @@ def test_the_plan_comes_from_the_lock_alone(lock: Lock, nothing_moves: Callable[
 
 
 @pytest.mark.parametrize(
-    ("number", "version"), [(0, "1.0.0+demo"), (1, "1.0.0+demo"), (2, "1.0.0.post2+demo")]
+    ("number", "version"), [(0, "1.0.0+demo"), (1, "1.0.0+demo"), (2, "1.0.0+demo.post2")]
 )
 def test_a_build_number_becomes_a_post_release(lock: Lock, number: int, version: str) -> None:
     """As the trees themselves do it: from 2 on, before the local label."""

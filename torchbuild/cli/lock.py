@@ -50,7 +50,7 @@ def lock(
         sys.stderr.write(clean.redact(text) + "\n")
 
     if check:
-        made = read_lock(path, wanted)
+        made = read_lock(path, wanted, recipe.absolute().parent)
     else:
         before = stale_lock(path)
         made = make_lock(wanted, world(wanted, places(), recipe.absolute().parent, allowed), tell)

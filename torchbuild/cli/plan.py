@@ -38,7 +38,7 @@ def plan(
     from torchbuild.pipeline import keys, plan_all, stage_slice  # noqa: PLC0415
 
     wanted = read_recipe(recipe, overrides=overrides, allowed=allowed)
-    made = read_lock(lock or lock_path(recipe), wanted)
+    made = read_lock(lock or lock_path(recipe), wanted, recipe.absolute().parent)
     names = {item.name for item in stage_slice(first, last)}
     whole = plan_all(made)
     by_stage = keys(whole)

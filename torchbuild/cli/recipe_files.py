@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from torchbuild.cli.local_files import is_inside
 from torchbuild.cli.lock_changes import recipe_changes
 from torchbuild.cli.output import machine_redactor
-from torchbuild.edges.atomic import write_text
+from torchbuild.edges.atomic import sha256_of, write_text
 from torchbuild.edges.locators import without_credentials
+from torchbuild.edges.manifest import tree_digest
 from torchbuild.errors import LockError, Problem, RecipeError
 from torchbuild.model.lock import Lock
 from torchbuild.model.recipe import Recipe
@@ -89,8 +91,13 @@ def lock_path(recipe: Path) -> Path:
     return recipe.with_suffix(".lock")
 
 
-def read_lock(path: Path, recipe: Recipe) -> Lock:
-    """The lock, fresh for this recipe.
+def read_lock(path: Path, recipe: Recipe, folder: Path) -> Lock:
+    """The lock, fresh for this recipe and for the files beside it.
+
+    Args:
+        path: the lock.
+        recipe: what it must be the lock of.
+        folder: the recipe's own, in which the files lie that it names.
 
     Raises:
         LockError: ``lock-missing``, ``lock-unreadable``, ``lock-too-new``, ``lock-stale`` with what changed.
@@ -102,7 +109,30 @@ def read_lock(path: Path, recipe: Recipe) -> Lock:
     except LockError as error:
         error.why = (*error.why, *recipe_changes(lock, recipe))
         raise
+    changed = tuple(_changed_files(lock, folder))
+    if changed:
+        raise LockError(
+            "lock-stale",
+            f"{path} was made from other files beside the recipe",
+            why=changed,
+            fix="Run `torchbuild lock` and review what changed.",
+        )
     return lock
+
+
+def _changed_files(lock: Lock, folder: Path) -> Iterator[str]:
+    """What beside the recipe is not what was locked: patches, archives, the tree itself."""
+    for artifact in lock.artifacts():
+        if artifact.locator.startswith("file:"):
+            name = artifact.locator.removeprefix("file:")
+            seen = sha256_of(folder / name) if (folder / name).is_file() else "no such file"
+            if seen != artifact.sha256:
+                yield f"{name}: seen {seen}, wanted {artifact.sha256}"
+    if lock.source.kind == "path":
+        tree = folder / lock.source.path
+        seen = tree_digest(tree, without=(".git",)) if tree.is_dir() else "no such directory"
+        if seen != lock.source.tree:
+            yield f"{lock.source.path}: seen tree {seen}, wanted {lock.source.tree}"
 
 
 def stale_lock(path: Path) -> Lock | None:

@@ -99,7 +99,7 @@ def _stage(item: StageOutcome, findings: list[Finding]) -> StageReport:
         outcome=item.outcome,
         key=item.key,
         seconds=round(item.seconds, 3),
-        log=f"logs/{item.stage}.log",
+        log=f"logs/{item.stage}.log" if item.has_log else "",
         findings=result.findings if result else tuple(findings),
         evidence=dict(result.evidence) if result else {},
     )

@@ -124,7 +124,7 @@ def _locked(asked: Asked, recipe: Recipe, there: World, tell: Callable[[str], No
     """The lock beside the recipe, or a new one that is written there."""
     path = asked.lock or lock_path(asked.recipe)
     try:
-        return read_lock(path, recipe)
+        return read_lock(path, recipe, asked.recipe.absolute().parent)
     except LockError as error:
         if asked.must_be_locked or error.reference == "lock-too-new":
             raise

@@ -23,7 +23,7 @@ from torchbuild.errors import FetchError, HostError
 if TYPE_CHECKING:
     from torchbuild.edges.web import Web
 
-__all__ = ["IndexFile", "IndexSettings", "PackageIndex", "machine_index"]
+__all__ = ["IndexFile", "IndexSettings", "PackageIndex", "machine_authorities", "machine_index"]
 
 _ACCEPT = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
 _SETTING = re.compile(r"(?P<section>[^.]*)\.(?P<key>[a-z-]+)='(?P<value>.*)'")
@@ -65,6 +65,11 @@ def machine_index(index_url: str = "") -> IndexSettings:
             fix="Set index_url in the recipe's [machine] table.",
         )
     return IndexSettings(index_url=url, ca_file=settings.get("cert", ""))
+
+
+def machine_authorities() -> str:
+    """The file of certificate authorities that pip is told to use on this machine; empty for its own."""
+    return _pip_settings().get("cert", "")
 
 
 def _pip_settings() -> dict[str, str]:

@@ -15,6 +15,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.tags import Tag
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 
+from torchbuild.edges.package_index import machine_authorities
 from torchbuild.edges.wheel_tags import python_platform, target_tags
 from torchbuild.errors import FetchError, HostError, RecipeError
 from torchbuild.model.artifact import Artifact, is_sha256
@@ -122,9 +123,11 @@ def _compile(directory: Path, arguments: list[str], index_url: str) -> str:
     ]
     environ = {name: os.environ[name] for name in _KEPT if name in os.environ}
     # Only uv's own variable names the authorities to uv; requests and pip have others.
-    authorities = os.environ.get("PIP_CERT") or os.environ.get("REQUESTS_CA_BUNDLE")
-    if authorities:
-        environ.setdefault("SSL_CERT_FILE", authorities)
+    if not environ.get("SSL_CERT_FILE"):
+        authorities = (
+            os.environ.get("PIP_CERT") or os.environ.get("REQUESTS_CA_BUNDLE") or machine_authorities()
+        )
+        environ |= {"SSL_CERT_FILE": authorities} if authorities else {}
     if index_url:
         environ["UV_DEFAULT_INDEX"] = (
             index_url  # not an option: it may hold a password, and options are public

@@ -20,6 +20,7 @@ def front_end(lock: Lock) -> Command:
         # one build tree for configure and compile, where the gate looks
         settings = (
             "-Cbuild-dir=build",
+            f"-Ccmake.build-type={lock.environ.get('CMAKE_BUILD_TYPE', 'Release')}",
             *(f"-Ccmake.define.{name}={value}" for name, value in lock.defines.items()),
         )
     argv = (VENV_PYTHON, "-m", "build", "--wheel", "--no-isolation", "--outdir", "{dist}", *settings)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
+from urllib.parse import urlsplit
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
@@ -81,6 +82,15 @@ def _digest(where: str, archive: str | None, sha256: str | None) -> Iterator[Pro
         yield _problem(f"{where}.sha256", "nothing", f"the digest of {archive}")
     if archive is None and sha256 is not None:
         yield _problem(f"{where}.sha256", shown(sha256), "no digest without an archive")
+    if archive is not None and "://" in archive and _holds_credentials(archive):
+        wanted = "an address without credentials: it goes into the lock; put them into ~/.netrc"
+        yield _problem(f"{where}.archive", "an address with a user or a query", wanted)
+
+
+def _holds_credentials(address: str) -> bool:
+    """A user part or a query: both are where tokens stand, and a lock is published."""
+    parts = urlsplit(address)
+    return "@" in parts.netloc or bool(parts.query)
 
 
 def _series(where: str, series: Series) -> Iterator[Problem]:
@@ -131,6 +141,11 @@ def _builder(recipe: Recipe) -> Iterator[Problem]:
         yield _problem("blas.path", shown(recipe.blas.path), 'no path unless from = "path"')
     if recipe.image is not None and (not recipe.image.name or recipe.image.name.startswith("-")):
         yield _problem("image.name", shown(recipe.image.name), "what the engine calls the image")
+    if recipe.machine.memory_gib is not None and (recipe.image is None or recipe.machine.executor == "local"):
+        wanted = "no limit: only a container enforces one, and this build runs on the machine itself"
+        yield _problem("machine.memory_gib", shown(recipe.machine.memory_gib), wanted)
+    if recipe.verify.level == "static" and recipe.verify.packages:
+        yield _problem("verify.packages", shown(recipe.verify.packages), "none: level static runs nothing")
     if recipe.machine.executor == "container" and recipe.image is None:
         yield _problem("machine.executor", '"container"', "a recipe with an [image] table for that")
 

@@ -14,6 +14,7 @@ BASE = {
     "HOME": "{work}/home",
     "LC_ALL": "C.UTF-8",
     "PATH": "{venv}/bin:/usr/local/bin:/usr/bin:/bin",
+    "PIP_CONFIG_FILE": "/dev/null",
     "PYTHONHASHSEED": "0",
     "PYTHONNOUSERSITE": "1",
     "TMPDIR": "{work}/tmp",

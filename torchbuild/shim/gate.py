@@ -40,6 +40,9 @@ def _switch(cache: Mapping[str, Entry], item: Dict[str, Any]) -> Finding:
     if entry is None or entry.type in ("INTERNAL", "STATIC"):
         return _finding(item, item["value"] == "OFF", "OFF: " + _shown(entry))
     state = "ON" if is_true(entry.value) else "OFF"
+    if state == "ON" and entry.type == "UNINITIALIZED":
+        # CMake leaves this type where no option() or set() knows the name: what stands here is our own -D
+        return _finding(item, False, "no option of this tree: %s" % _shown(entry))
     return _finding(item, state == item["value"], "%s: %s" % (state, _shown(entry)))
 
 

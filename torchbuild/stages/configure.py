@@ -14,6 +14,9 @@ __all__ = ["NAME", "REVISION", "Plan", "Result", "plan", "run"]
 
 NAME = "configure"
 REVISION = 1
+MARK = f"{BUILD_DIR}/.torchbuild-configured"
+"""Says that the build tree is the one that was compared. CMake's own files change when it runs again, which
+one of the front ends lets it do for compile."""
 
 
 class Plan(StagePlan):
@@ -34,7 +37,7 @@ def plan(lock: Lock) -> Plan:
         stage=NAME,
         key=stage_key(NAME, REVISION, lock_part(lock, *fields)),
         needs=("source",),
-        makes=(GATE, f"{BUILD_DIR}/build.ninja"),
+        makes=(GATE, MARK),
         commands=(front_end(lock),),
         expect=lock.expect,
     )
@@ -66,6 +69,7 @@ def run(plan: Plan, context: Context) -> Result:
     for finding in findings:
         context.reporter.emit(Found(stage=NAME, finding=finding))
     refuse(findings, str(log))
+    trees.write(inside(MARK), f"{len(findings)} values compared\n")
     evidence = (("compared", str(len(findings))), ("configure_seconds", f"{done.seconds:.1f}"))
     return Result(
         summary="what CMake made of the request is what was asked for",

@@ -51,11 +51,12 @@ def plan(lock: Lock) -> Plan:
 
 
 def _built_version(lock: Lock) -> str:
-    """PYTORCH_BUILD_NUMBER above 1 becomes ``.postN`` of the public version."""
-    if lock.wheel.build_number <= 1:
-        return lock.wheel.version
-    public, plus, local = lock.wheel.version.partition("+")
-    return f"{public}.post{lock.wheel.build_number}{plus}{local}"
+    """PYTORCH_BUILD_NUMBER above 1 becomes ``.postN`` at the very end, behind a local label too.
+
+    Source: tools/generate_torch_version.py at v2.6.0, which appends to the whole PYTORCH_BUILD_VERSION.
+    """
+    number = lock.wheel.build_number
+    return lock.wheel.version + (f".post{number}" if number > 1 else "")
 
 
 def run(plan: Plan, context: Context) -> Result:
