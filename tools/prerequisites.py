@@ -47,7 +47,7 @@ def missing() -> "list[Missing]":
     elif not _can_make_environments():
         why = f"{sys.executable} has no venv and ensurepip"
         found.append(Missing("Python cannot make environments", why, "venv"))
-    elif not os.path.isfile(os.path.join(sysconfig.get_paths()["include"], "Python.h")):
+    elif not Path(sysconfig.get_paths()["include"], "Python.h").is_file():
         why = f"{sys.executable} has no Python.h: no extension can be compiled for it"
         found.append(Missing("Python's headers are not installed", why, "headers"))
     if shutil.which("git") is None:
