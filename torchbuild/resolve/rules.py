@@ -89,7 +89,10 @@ def _digest(where: str, archive: str | None, sha256: str | None) -> Iterator[Pro
 
 def _holds_credentials(address: str) -> bool:
     """A user part or a query: both are where tokens stand, and a lock is published."""
-    parts = urlsplit(address)
+    try:
+        parts = urlsplit(address)
+    except ValueError:  # http://[x: no address at all, which is told where it is fetched
+        return False
     return "@" in parts.netloc or bool(parts.query)
 
 
