@@ -63,6 +63,7 @@ def test_a_source_is_one_source_and_stays_inside(problem: Only, source: str, pat
         "path = '.'\nepoch = 1738108800",
         f"archive = 'a.tar'\nsha256 = '{DIGEST}'\nepoch = 1738108800",
         "archive = 'debian:trixie/a/a.tar.xz'\nepoch = 1738108800",
+        f"archive = 'http://[x'\nsha256 = '{DIGEST}'\nepoch = 1738108800",
         "git = 'g'\nref = 'r'\n[source.series]\nexclude = ['x']",
         "git = 'g'\nref = 'r'\n[[source.overlay]]\nto = '.'\npath = '/usr/src/../src/a'",
     ],
