@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -13,6 +14,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
+from filelock import FileLock
+
+from torchbuild.edges.atomic import remove_tree
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "torchlet"
 TORCHBUILD = Path(sys.executable).with_name("torchbuild")
@@ -55,6 +59,8 @@ class Bench:
     builds: Path
     folder: Path
     environ: dict[str, str] = field(default_factory=dict)
+    guard: Path = Path(os.devnull)
+    """Held while a command runs, where another process of this test run may use the same workspaces."""
 
     def start(self, *argv: str | Path) -> subprocess.Popen[str]:
         """Begin a command."""
@@ -71,7 +77,8 @@ class Bench:
 
     def run(self, *argv: str | Path) -> Ended:
         """Run a command to its end."""
-        with self.start(*argv) as process:
+        shared = contextlib.nullcontext() if self.guard == Path(os.devnull) else FileLock(self.guard)
+        with shared, self.start(*argv) as process:
             try:
                 out, err = process.communicate(timeout=PATIENCE_S)
             except BaseException:
@@ -116,8 +123,6 @@ def downloads(shared: Path) -> Path:
 @pytest.fixture(scope="session")
 def repos(shared: Path) -> Path:
     """Torchlet and its submodule as git repositories."""
-    from filelock import FileLock
-
     with FileLock(f"{shared / 'repos'}.lock"):
         subprocess.run(
             [sys.executable, str(EXAMPLE / "make_repo.py"), str(shared / "repos")],
@@ -136,13 +141,14 @@ def builds(shared: Path) -> Path:
 @pytest.fixture
 def bench(downloads: Path, builds: Path, tmp_path: Path) -> Bench:
     """The shared cache and workspaces, and a current directory of the test's own."""
-    return Bench(downloads, builds, tmp_path)
+    return Bench(downloads, builds, tmp_path, guard=builds.with_suffix(".busy"))
 
 
 @pytest.fixture
-def fresh(downloads: Path, tmp_path: Path) -> Bench:
-    """The shared cache, and no workspace yet, at a path that no other test has."""
-    return Bench(downloads, tmp_path / "some" / "where else", tmp_path)
+def fresh(downloads: Path, tmp_path: Path) -> Iterator[Bench]:
+    """The shared cache, and no workspace yet, at a path that no other test has; removed afterwards."""
+    yield Bench(downloads, tmp_path / "some" / "where else", tmp_path)
+    remove_tree(tmp_path / "some")
 
 
 def setting(key: str, value: str) -> tuple[str, str]:
@@ -156,7 +162,6 @@ Arguments = Callable[..., tuple[str, ...]]
 @pytest.fixture(scope="session")
 def arguments(repos: Path, shared: Path, downloads: Path) -> Arguments:
     """The recipe of an era with the repository's address and a lock, made once for all tests that need it."""
-    from filelock import FileLock
 
     def build(era: str, *settings: str, name: str = "") -> tuple[str, ...]:
         lock = shared / f"{name or era}.lock"

@@ -166,17 +166,17 @@ REFUSALS: dict[str, tuple[str, tuple[str, ...], str]] = {
 
 @pytest.mark.parametrize("case", REFUSALS)
 def test_what_is_not_as_asked_is_refused_before_an_object_is_compiled(
-    bench: Any, arguments: Any, case: str
+    fresh: Any, arguments: Any, case: str
 ) -> None:
     """A feature that got lost, one that nobody asked for, another interpreter: seconds, not hours."""
     era, settings, why = REFUSALS[case]
 
-    ended = bench.run("build", *arguments(era, *settings, name=case), "--json")
+    ended = fresh.run("build", *arguments(era, *settings, name=case), "--json")
 
     assert ended.code == 8
     assert ended.error["reference"] == "gate-refused"
     assert any(line.startswith(why) for line in ended.error["why"]), ended.error["why"]
-    (root,) = bench.builds.glob(f"{case}-*/root")
+    (root,) = fresh.builds.glob(f"{case}-*/root")
     assert nothing_compiled(root)
     report = json.loads((root.parent / "report.json").read_text(encoding="utf-8"))
     assert (report["outcome"], report["error"]["reference"]) == ("failed", "gate-refused")
