@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import signal
@@ -59,8 +58,6 @@ class Bench:
     builds: Path
     folder: Path
     environ: dict[str, str] = field(default_factory=dict)
-    guard: Path = Path(os.devnull)
-    """Held while a command runs, where another process of this test run may use the same workspaces."""
 
     def start(self, *argv: str | Path) -> subprocess.Popen[str]:
         """Begin a command."""
@@ -77,8 +74,7 @@ class Bench:
 
     def run(self, *argv: str | Path) -> Ended:
         """Run a command to its end."""
-        shared = contextlib.nullcontext() if self.guard == Path(os.devnull) else FileLock(self.guard)
-        with shared, self.start(*argv) as process:
+        with self.start(*argv) as process:
             try:
                 out, err = process.communicate(timeout=PATIENCE_S)
             except BaseException:
@@ -139,9 +135,10 @@ def builds(shared: Path) -> Path:
 
 
 @pytest.fixture
-def bench(downloads: Path, builds: Path, tmp_path: Path) -> Bench:
-    """The shared cache and workspaces, and a current directory of the test's own."""
-    return Bench(downloads, builds, tmp_path, guard=builds.with_suffix(".busy"))
+def bench(downloads: Path, builds: Path, tmp_path: Path) -> Iterator[Bench]:
+    """The shared cache and workspaces, for one test at a time, and a current directory of its own."""
+    with FileLock(builds.with_suffix(".busy")):
+        yield Bench(downloads, builds, tmp_path)
 
 
 @pytest.fixture

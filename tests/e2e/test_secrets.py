@@ -100,20 +100,20 @@ def seen_in(folder: Path, *secrets: str) -> list[str]:
 
 
 def test_a_token_reaches_the_repository_and_nothing_else(
-    private: Any, downloads: Path, tmp_path: Path, bench: Any, arguments: Any
+    private: Any, downloads: Path, tmp_path: Path, fresh: Any, arguments: Any
 ) -> None:
     """Locked and fetched with it, its submodule too; in no lock, plan, event, log, report, or work tree."""
     recipe = arguments("setup-py")[0]
-    bench.builds, bench.cache = tmp_path / "builds", tmp_path / "cache"
+    fresh.builds, fresh.cache = tmp_path / "builds", tmp_path / "cache"
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / ".netrc").write_text(f"machine example.org login me password {NETRC}\n")
     (tmp_path / "cache").mkdir()
     (tmp_path / "cache" / "store").symlink_to(downloads / "store")
-    bench.environ = OTHERS | {"HOME": str(tmp_path / "home")}
+    fresh.environ = OTHERS | {"HOME": str(tmp_path / "home")}
     lock = (recipe, "--set", f"source.git={private.url}", "--set", "name=private", "--lock", "private.lock")
 
-    said = [bench.good("lock", *lock), bench.good("plan", *lock), bench.good("plan", *lock, "--json")]
-    said.append(bench.good("build", *lock, "--locked", "--until", "source", "--json"))
+    said = [fresh.good("lock", *lock), fresh.good("plan", *lock), fresh.good("plan", *lock, "--json")]
+    said.append(fresh.good("build", *lock, "--locked", "--until", "source", "--json"))
 
     assert {path.split("/")[1] for path in private.asked} == {"torchlet", "nanofmt"}
     (tmp_path / "home" / ".netrc").unlink()

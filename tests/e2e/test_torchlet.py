@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+from torchbuild.edges.workspace import open_workspace
+
 pytestmark = pytest.mark.timeout(1800)  # a hang ends, a busy machine does not
 
 ERAS = ["setup-py", "scikit-build-core"]
@@ -259,15 +261,13 @@ def test_a_cancelled_job_leaves_a_report(fresh: Any, arguments: Any) -> None:
     ]
 
 
-def test_two_builds_in_one_workspace_are_refused_at_once(bench: Any, arguments: Any) -> None:
+def test_two_builds_in_one_workspace_are_refused_at_once(fresh: Any, arguments: Any) -> None:
     """The second names the first, and touches nothing."""
-    from torchbuild.edges.workspace import open_workspace
-
     lock = arguments("setup-py")
-    run = bench.good("build", *lock, "--until", "fetch", "--json").json["run"]
+    run = fresh.good("build", *lock, "--until", "fetch", "--json").json["run"]
 
-    with open_workspace(bench.builds, run, store=bench.cache / "store", cache=bench.cache / "compiler"):
-        ended = bench.run("build", *lock, "--json")
+    with open_workspace(fresh.builds, run, store=fresh.cache / "store", cache=fresh.cache / "compiler"):
+        ended = fresh.run("build", *lock, "--json")
 
     assert (ended.code, ended.error["reference"]) == (6, "workspace-busy")
     assert f"process {os.getpid()}" in ended.error["why"][0]
@@ -326,14 +326,14 @@ def test_a_plan_is_what_runs(bench: Any, arguments: Any) -> None:
 @pytest.mark.container
 @pytest.mark.parametrize("era", ERAS)
 def test_each_era_becomes_a_wheel_in_a_container_without_a_network(
-    engine_image: str, bench: Any, arguments: Any, era: str
+    engine_image: str, fresh: Any, arguments: Any, era: str
 ) -> None:
     """The same recipe, in the builder image, for its own interpreter; a second run reuses all of it."""
     more = () if era == "setup-py" else ('source.ref="v2.0.0"', 'wheel.version="2.0.0"')
     lock = arguments("recipe-container.toml", f'image.name="{engine_image}"', *more, name=f"container-{era}")
 
-    ended = bench.good("build", *lock, "--locked", "--out", "dist", "--json")
-    again = bench.good("build", *lock, "--locked", "--out", "dist", "--json")
+    ended = fresh.good("build", *lock, "--locked", "--out", "dist", "--json")
+    again = fresh.good("build", *lock, "--locked", "--out", "dist", "--json")
 
     assert "-cp313-cp313-linux_x86_64.whl" in ended.json["wheel"]
     report = report_of(ended)
