@@ -84,7 +84,7 @@ def run(plan: Plan, context: Context) -> Result:
         "members": str(facts.members),
     }
     return Result(
-        summary=f"{wheel.name}, {facts.size / 1e6:.1f} MB, {facts.members} members",
+        summary=f"{wheel.name}, {facts.size / 1e6:.2f} MB, {facts.members} members",
         findings=findings,
         evidence=tuple(sorted(evidence.items())),
     )
