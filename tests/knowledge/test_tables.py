@@ -8,16 +8,19 @@ from importlib.resources import files
 from typing import Any, get_args
 
 import pytest
+from packaging.specifiers import SpecifierSet
 
 from torchbuild.knowledge.tables import (
     blas_fact,
     era_fact,
     era_of_backend,
+    option_facts,
     preset,
     switch_fact,
     switch_needs,
 )
 from torchbuild.model.lock import Lock
+from torchbuild.model.recipe import Build, Recipe
 from torchbuild.resolve.support import _CHOICES
 
 SWITCH = re.compile(r"(USE|BUILD)_[A-Z0-9_]+")
@@ -28,9 +31,17 @@ def _rows(name: str) -> dict[str, Any]:
     return tomllib.loads(text)
 
 
-ROWS = [
-    (name, key, row) for name in ("blas", "eras", "presets", "switches") for key, row in _rows(name).items()
-]
+def _named_rows(name: str) -> list[tuple[str, dict[str, Any]]]:
+    """Each row of a table; one of several under one name is told by its number."""
+    found = []
+    for key, value in _rows(name).items():
+        several = value if isinstance(value, list) else [value]
+        found += [(f"{key}-{number}" if len(several) > 1 else key, row) for number, row in enumerate(several)]
+    return found
+
+
+TABLES = ("blas", "cmake_variables", "eras", "late_sources", "options", "presets", "switches")
+ROWS = [(name, key, row) for name in TABLES for key, row in _named_rows(name)]
 
 
 @pytest.mark.parametrize(("name", "key", "row"), ROWS, ids=[f"{name}-{key}" for name, key, _ in ROWS])
@@ -46,7 +57,7 @@ def test_what_the_model_offers_has_its_facts() -> None:
 
     assert {era_fact(era).defines for era in eras} == {"none", "config-setting"}
     assert set(eras) == _rows("eras").keys()
-    assert _CHOICES["build.preset"] - {"none"} == _rows("presets").keys()
+    assert set(get_args(Build.model_fields["preset"].annotation)) - {"none"} == _rows("presets").keys()
     assert _CHOICES["blas.provider"] == _rows("blas").keys()
 
 
@@ -111,8 +122,9 @@ def test_an_eras_lists_are_sorted_and_say_nothing_twice(era: str) -> None:
 
 def test_the_minimal_preset_takes_nothing_from_the_builder() -> None:
     """Whatever could be picked up without being asked for is off, and no flag is on and off at once."""
-    facts = preset("minimal")
+    facts = preset("minimal", "2.6.0")
 
+    assert facts is not None
     assert not set(facts.off) & set(facts.on)
     assert {"USE_MPI", "USE_CUDA", "USE_MKLDNN", "USE_NUMA", "BUILD_TEST"} <= set(facts.off)
     assert facts.on == ("USE_NUMPY",)
@@ -120,12 +132,55 @@ def test_the_minimal_preset_takes_nothing_from_the_builder() -> None:
     assert all(SWITCH.fullmatch(name) for name in (*facts.off, *facts.on))
 
 
-@pytest.mark.parametrize("name", ["minimal"])
-def test_a_preset_asks_for_nothing_that_cannot_be(name: str) -> None:
-    """What a preset switches on does not need what it switches off."""
-    facts = preset(name)
+def test_the_minimal_preset_asks_for_nothing_that_cannot_be() -> None:
+    """What it switches on does not need what it switches off. Upstream's own does: NCCL, without CUDA."""
+    facts = preset("minimal", "2.6.0")
 
+    assert facts is not None
     assert not [on for on in facts.on if set(switch_needs(on)) & set(facts.off)]
+
+
+@pytest.mark.parametrize(
+    ("release", "known"),
+    [
+        ("1.12.1", False),
+        ("1.13.1", True),
+        ("2.6.0", True),
+        ("2.12.1", True),
+        ("2.13.0", True),
+        ("2.15.0", True),
+    ],
+)
+def test_a_preset_is_of_a_release(release: str, known: bool) -> None:
+    """What upstream builds with is told for the releases where it was read, and for no other."""
+    assert (preset("official", release) is not None) is known
+
+
+def test_the_releases_of_a_preset_do_not_overlap() -> None:
+    """No release has two rows: which one counts would be chance."""
+    for rows in _rows("presets").values():
+        ranges = [SpecifierSet(row["torch"]) for row in rows]
+        for release in ("1.13.0", "2.0.0", "2.6.0", "2.9.1", "2.12.0", "2.13.0", "2.14.1", "3.0"):
+            assert sum(item.contains(release) for item in ranges) <= 1
+
+
+def test_options_beyond_the_tree_are_switches_and_sorted() -> None:
+    """Each row names one switch, each expression of names can be read, and each condition is CMake's."""
+    facts = option_facts()
+
+    assert [item.name for item in facts.found] == sorted({item.name for item in facts.found})
+    assert all(SWITCH.fullmatch(item.name) for item in (*facts.found, *facts.settled))
+    assert all(item.value in ("ON", "OFF") for item in facts.settled)
+    assert all(re.compile(item.names) for item in facts.benign)
+    assert all(item.unless in ("", *Recipe.model_fields) for item in facts.found)
+
+
+def test_what_is_off_by_chance_is_off_in_the_minimal_preset() -> None:
+    """What is picked up where nobody asks for it stands in the preset that picks up nothing."""
+    facts = preset("minimal", "2.6.0")
+
+    assert facts is not None
+    assert {item.name for item in option_facts().found} - set(facts.off) <= {"USE_MAGMA"}
 
 
 @pytest.mark.parametrize("provider", ["openblas", "generic"])
@@ -167,6 +222,6 @@ def test_no_switch_needs_itself() -> None:
 def test_facts_do_not_change() -> None:
     """Who reads a fact cannot change it for the next."""
     assert era_fact("setup-py") == era_fact("setup-py")
-    assert preset("minimal") == preset("minimal")
+    assert preset("minimal", "2.6.0") == preset("minimal", "2.6.0")
     with pytest.raises(KeyError):
         blas_fact("nothing")

@@ -13,7 +13,8 @@ from torchbuild.errors import ConflictError
 from torchbuild.model.lock import Expectation, LockedPython
 from torchbuild.model.recipe import Recipe
 from torchbuild.resolve.assemble import Survey
-from torchbuild.resolve.expectations import definitions, expectations, flags
+from torchbuild.resolve.expectations import expectations
+from torchbuild.resolve.flags import definitions, flags
 from torchbuild.resolve.load import load_recipe
 
 LEAST = "schema = 1\nname = 'a'\nsource = { git = 'g', ref = 'r' }\nwheel = { version = '1.0' }\n"
@@ -173,7 +174,7 @@ def test_numpy_is_compared_where_it_is_asked_for(expect: Expect, tables: str, wa
 
 @pytest.mark.parametrize(
     ("provider", "values"),
-    [("openblas", {"OpenBLAS", "libopenblas"}), ("generic", {"Generic"})],
+    [("openblas", {"OpenBLAS", "libopenblas", "1"}), ("generic", {"Generic", "blas"})],
 )
 def test_blas_is_compared_by_name_and_library(expect: Expect, provider: str, values: set[str]) -> None:
     """The chosen BLAS must be the one that CMake was told of and the one that it found."""
@@ -199,6 +200,7 @@ def test_the_build_is_the_tools_own(expect: Expect) -> None:
     assert {key: item.value for key, item in found.items() if item.reference == "gate-generator"} == {
         "CMAKE_BUILD_TYPE": "Debug",
         "CMAKE_CACHEFILE_DIR": "/torchbuild/source/build",
+        "CMAKE_COMMAND": "/torchbuild/venv",
         "CMAKE_GENERATOR": "Ninja",
         "CMAKE_HOME_DIRECTORY": "/torchbuild/source",
         "CMAKE_MAKE_PROGRAM": "/torchbuild/venv/bin/ninja",
@@ -225,3 +227,10 @@ def test_the_order_of_a_table_does_not_matter(rows: list[tuple[str, int | str]])
     assert list(flags(changed)) == sorted(name for name, _ in rows)
     assert list(definitions(other)) == sorted(name for name, _ in rows)
     assert expectations(changed, python, COMPILERS) == expectations(same, python, COMPILERS)
+
+
+def test_a_place_of_the_build_is_expected_as_the_path_that_it_is(expect: Expect) -> None:
+    """``{source}`` in a definition is a path inside the build when it is compared, as it is when it is handed."""
+    assert expect('[build]\ncmake = { FOO_ROOT = "{source}/third_party/foo" }')["FOO_ROOT"].value == (
+        "/torchbuild/source/third_party/foo"
+    )

@@ -28,7 +28,6 @@ LATER = {
     "toolchain.linker": '[toolchain]\nlinker = "lld"',
     "blas.provider": '[blas]\nprovider = "mkl"',
     "blas.from": '[blas]\nfrom = "wheels"',
-    "build.preset": '[build]\npreset = "official"',
     "wheel.runtime": 'runtime = "bundle"',
     "wheel.triton": 'triton = "auto"',
     "wheel.debug": 'debug = "strip"',

@@ -32,7 +32,7 @@ def refusals(real_expectations: list[Item]) -> Callable[[Cache], dict[str, str]]
 
     def by_name(cache: Cache) -> dict[str, str]:
         findings = compare(cache, real_expectations)
-        assert len(findings) == len(real_expectations)
+        assert len(findings) >= len(real_expectations)
         return {
             item["what"].rpartition(" (")[0]: item["reference"]
             for item in findings
@@ -47,9 +47,13 @@ def test_a_build_that_is_as_asked_passes(cache: Cache, refusals: Callable[[Cache
     assert refusals(cache) == {}
 
 
+BY_NAME = ("switch", "text", "path")
+"""Kinds that look at one entry; the others at all that match."""
+
+
 def _named(item: Item, cache: Cache) -> list[str]:
     """The entries that an expectation looks at."""
-    if item["kind"] in ("switch", "text", "path"):
+    if item["kind"] in BY_NAME:
         return [item["key"]]
     return [name for name in cache if re.fullmatch(item["key"], name)]
 
@@ -59,49 +63,67 @@ def _state(entry: Entry | None) -> str:
     return "ON" if on else "OFF"
 
 
-def _another(item: Item, cache: Cache, name: str) -> Entry:
+def _flipped(item: Item, entry: Entry | None) -> Entry:
     """The entry with another value."""
     if item["kind"] == "switch":
-        return Entry("BOOL", "OFF" if _state(cache.get(name)) == "ON" else "ON")
-    return Entry(cache[name].type if name in cache else "STRING", "/opt/other")
+        return Entry("BOOL", "OFF" if _state(entry) == "ON" else "ON")
+    return Entry("STRING" if entry is None else entry.type, "/opt/other")
+
+
+COMPARED = ("switch", "text", "path", "every", "every-contains", "contains", "within", "each")
 
 
 def test_every_value_that_is_another_is_refused_by_name(
-    cache: Cache, real_expectations: list[Item], refusals: Callable[[Cache], dict[str, str]]
+    cache: Cache,
+    real_expectations: list[Item],
+    refusals: Callable[[Cache], dict[str, str]],
+    record_property: Callable[[str, object], None],
 ) -> None:
     """For each entry that is compared: another value there, and only there, is refused under its name."""
     tried = 0
     for item in real_expectations:
+        if item["kind"] not in COMPARED:
+            continue
         for name in _named(item, cache):
-            refused = refusals(cache | {name: _another(item, cache, name)})
+            refused = refusals(cache | {name: _flipped(item, cache.get(name))})
 
             assert refused == {item["key"]: item["reference"]}, name
             tried += 1
-    assert tried > 40
+    record_property("values flipped, each refused by name", tried)
+    assert tried > 100
 
 
-def test_an_entry_that_is_hidden_or_gone_counts_as_off(
-    cache: Cache, real_expectations: list[Item], refusals: Callable[[Cache], dict[str, str]]
+def test_every_entry_that_is_hidden_or_gone_counts_as_off(
+    cache: Cache,
+    real_expectations: list[Item],
+    refusals: Callable[[Cache], dict[str, str]],
+    record_property: Callable[[str, object], None],
 ) -> None:
     """An option that CMake hid or never made is off: refused where it should be on, and only there."""
+    tried = 0
     for item in real_expectations:
         if item["kind"] != "switch":
             continue
         key = item["key"]
         without = {name: entry for name, entry in cache.items() if name != key}
-        expected = {key: "gate-flag"} if item["value"] == "ON" else {}
+        expected = {key: item["reference"]} if item["value"] == "ON" else {}
 
         assert refusals(without) == expected
         for kind in ("INTERNAL", "STATIC"):
             for value in ("1", "ON", "OFF"):
                 assert refusals(cache | {key: Entry(kind, value)}) == expected, (key, kind, value)
+                tried += 1
+    record_property("options hidden or deleted, each refused where it should be on", tried)
+    assert tried > 500
 
 
 def test_an_entry_that_is_gone_is_refused_where_a_value_is_needed(
     cache: Cache, real_expectations: list[Item], refusals: Callable[[Cache], dict[str, str]]
 ) -> None:
     """Compilers, BLAS, NumPy, generator and directories must be there; their type does not matter."""
-    needed = [item for item in real_expectations if item["kind"] not in ("switch", "every-contains")]
+    may_be_absent = ("switch", "every-contains", "each", "only", "found")
+    needed = [item for item in real_expectations if item["kind"] not in may_be_absent]
+    needed = [item for item in needed if item["kind"] != "text" or item["value"]]
     for item in needed:
         names = _named(item, cache)
         without = {name: entry for name, entry in cache.items() if name not in names}
@@ -112,6 +134,43 @@ def test_an_entry_that_is_gone_is_refused_where_a_value_is_needed(
     assert {item["reference"] for item in needed} == {
         "gate-blas", "gate-compiler", "gate-generator", "gate-numpy", "gate-python",
     }  # fmt: skip
+
+
+def test_every_option_of_the_real_tree_is_expected(cache: Cache, real_expectations: list[Item]) -> None:
+    """No third state: each USE_ and BUILD_ entry of the real cache has a row of its own."""
+    expected = {item["key"] for item in real_expectations if item["kind"] in BY_NAME}
+    options = {name for name in cache if re.fullmatch(r"(USE|BUILD)_\w+", name)}
+
+    assert options <= expected
+    assert len(options) > 80
+
+
+@pytest.mark.parametrize("name", ["USE_NEW_THING", "BUILD_NEW_THING", "USE_x2"])
+@pytest.mark.parametrize("entry", [Entry("BOOL", "ON"), Entry("BOOL", "OFF"), Entry("INTERNAL", "1")])
+def test_an_option_that_nobody_expected_ends_the_build_by_its_name(
+    cache: Cache, refusals: Callable[[Cache], dict[str, str]], name: str, entry: Entry
+) -> None:
+    """What a patch or a found library adds is not waved through, be it on or off."""
+    assert refusals(cache | {name: entry}) == {name: "gate-unexpected"}
+
+
+@pytest.mark.parametrize(
+    ("name", "reference"),
+    [
+        ("ONNX_LIBRARY", {"gate-notfound"}),
+        ("pybind11_INCLUDE_DIR", {"gate-notfound"}),
+        ("NCCL_LIBRARIES", {"gate-notfound"}),
+        ("OpenBLAS_LIB", {"gate-blas", "gate-notfound"}),
+        ("Foo_DIR", set()),
+        ("CMAKE_DLLTOOL", set()),
+        ("Protobuf_PROTOC_LIBRARY_DEBUG", set()),
+    ],
+)
+def test_what_was_not_found_is_refused_but_for_what_is_known_to_be_harmless(
+    cache: Cache, refusals: Callable[[Cache], dict[str, str]], name: str, reference: set[str]
+) -> None:
+    """CMake goes on without what it does not find; the gate does not, unless a table says that it may."""
+    assert set(refusals(cache | {name: Entry("FILEPATH", f"{name}-NOTFOUND")}).values()) == reference
 
 
 @pytest.mark.parametrize("kind", ["BOOL", "STRING", "PATH"])
@@ -155,7 +214,7 @@ def test_another_interpreter_is_refused_in_every_spelling(
     """A module of CMake that found an interpreter of its own is refused, wherever it keeps it."""
     cache[name] = Entry("FILEPATH", path)
 
-    assert list(refusals(cache).values()) == ["gate-python"]
+    assert "gate-python" in refusals(cache).values()
 
 
 @pytest.mark.parametrize(
@@ -173,7 +232,7 @@ def test_another_interpreters_parts_are_refused(
     """The right path with another version's ABI or headers is not the right interpreter."""
     cache[name] = Entry("INTERNAL", value)
 
-    assert list(refusals(cache).values()) == ["gate-python"]
+    assert "gate-python" in refusals(cache).values()
 
 
 @pytest.mark.parametrize(
@@ -181,7 +240,10 @@ def test_another_interpreters_parts_are_refused(
     [
         ({"USE_NUMPY": ("BOOL", "OFF"), "_Python_NumPy_INCLUDE_DIR": None}, {"gate-flag", "gate-numpy"}),
         ({"_Python_NumPy_INCLUDE_DIR": None}, {"gate-numpy"}),
-        ({"_Python_NumPy_INCLUDE_DIR": ("PATH", "_Python_NumPy_INCLUDE_DIR-NOTFOUND")}, {"gate-numpy"}),
+        (
+            {"_Python_NumPy_INCLUDE_DIR": ("PATH", "_Python_NumPy_INCLUDE_DIR-NOTFOUND")},
+            {"gate-numpy", "gate-notfound"},
+        ),
         (
             {"_Python_NumPy_INCLUDE_DIR": ("PATH", "/usr/lib/python3/dist-packages/numpy/core/include")},
             {"gate-numpy"},
@@ -192,7 +254,7 @@ def test_another_interpreters_parts_are_refused(
         ({"USE_MPI": ("UNINITIALIZED", "1")}, {"gate-flag"}),
         ({"BLAS": ("STRING", "MKL")}, {"gate-blas"}),
         ({"OpenBLAS_LIB": ("FILEPATH", "/usr/lib/x86_64-linux-gnu/libblas.so")}, {"gate-blas"}),
-        ({"OpenBLAS_LIB": ("FILEPATH", "OpenBLAS_LIB-NOTFOUND")}, {"gate-blas"}),
+        ({"OpenBLAS_LIB": ("FILEPATH", "OpenBLAS_LIB-NOTFOUND")}, {"gate-blas", "gate-notfound"}),
         ({"OpenBLAS_LIB": None}, {"gate-blas"}),
         ({"CMAKE_CXX_COMPILER": ("FILEPATH", "/usr/bin/clang++")}, {"gate-compiler"}),
         ({"CMAKE_C_COMPILER": ("STRING", "gcc")}, {"gate-compiler"}),
@@ -259,7 +321,8 @@ def test_a_path_is_the_same_however_it_is_written() -> None:
     ("kind", "value", "none", "good", "bad"),
     [
         ("every", "/a/b", "failed", "/a/b", "/a/c"),
-        ("every-contains", "b", "passed", "abc", "ac"),
+        ("every-contains", "b", "not run", "abc", "ac"),
+        ("each", "/a/b", "not run", "/a//b", "/a/bc"),
         ("contains", "b", "failed", "abc", "ac"),
         ("within", "/a", "failed", "/a/b", "/ab"),
     ],
@@ -327,7 +390,7 @@ ITEMS = st.fixed_dictionaries(
     {
         "reference": st.just("r"),
         "key": NAMES | st.just("P[0-9]"),
-        "kind": st.sampled_from(["switch", "text", "path", "every", "every-contains", "contains", "within"]),
+        "kind": st.sampled_from(COMPARED),
         "value": st.sampled_from(["ON", "OFF", "", "/a/b", "x"]),
         "why": st.just("w"),
     }
@@ -336,11 +399,11 @@ ITEMS = st.fixed_dictionaries(
 
 @given(st.dictionaries(NAMES, ENTRIES), st.lists(ITEMS, max_size=6))
 def test_every_expectation_has_an_answer(cache: Cache, items: list[Item]) -> None:
-    """Whatever a cache holds, each expectation is answered passed or failed, with what was seen; none is skipped."""
+    """Whatever a cache holds, each expectation is answered, with what was seen; none is skipped."""
     findings = compare(cache, items)
 
     assert [item["wanted"] for item in findings] == [item["value"] for item in items]
-    assert {item["outcome"] for item in findings} <= {"passed", "failed"}
+    assert {item["outcome"] for item in findings} <= {"passed", "failed", "not run"}
     assert all(item["seen"] for item in findings)
 
 
@@ -349,7 +412,7 @@ def test_the_order_of_a_cache_does_not_matter(cache: Cache) -> None:
     """The same entries in another order are judged the same."""
     items: list[Item] = [
         {"reference": "r", "key": "P[0-9]|USE_.", "kind": kind, "value": "/a/b", "why": "w"}
-        for kind in ("every", "every-contains", "contains", "within")
+        for kind in ("every", "every-contains", "contains", "within", "each")
     ]
 
     assert compare(cache, items) == compare(dict(reversed(cache.items())), items)

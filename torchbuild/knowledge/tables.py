@@ -7,16 +7,28 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
 
+from packaging.specifiers import SpecifierSet
+
 from torchbuild.model.frozen import Frozen
 
 __all__ = [
+    "BenignEntry",
     "BlasFact",
+    "CMakeFact",
     "EraFact",
+    "FoundOption",
+    "LateFact",
+    "OptionFacts",
     "Preset",
+    "PrintedFlag",
+    "SettledOption",
     "SwitchFact",
     "blas_fact",
+    "cmake_fact",
     "era_fact",
     "era_of_backend",
+    "late_facts",
+    "option_facts",
     "preset",
     "switch_fact",
     "switch_needs",
@@ -49,6 +61,10 @@ class EraFact(Fact):
     """Variables that arrive under another name."""
     defines: Literal["none", "config-setting"]
     """How any other definition reaches CMake."""
+    hands: dict[str, str]
+    """Definitions that the front end adds by itself."""
+    front_end_only: tuple[str, ...]
+    """Switches that mean nothing to CMake."""
 
     def reaches(self, variable: str) -> bool:
         """Whether an environment variable arrives in CMake."""
@@ -63,6 +79,8 @@ class BlasFact(Fact):
     """Value of the ``BLAS`` variable."""
     within: dict[str, str]
     """Regular expressions of cache entries, and what each that matches must hold; one must be there."""
+    where_asked: dict[str, str]
+    """The same for entries that only some trees have."""
     settings: dict[str, str]
     """Build settings that ``config.show()`` prints."""
 
@@ -70,10 +88,14 @@ class BlasFact(Fact):
 class Preset(Fact):
     """Flags to begin with."""
 
+    torch: str
+    """Releases that this is for, a range."""
     off: tuple[str, ...]
     """Switched off."""
     on: tuple[str, ...]
     """Switched on."""
+    env: dict[str, str]
+    """Further variables of the build."""
 
 
 class SwitchFact(Fact):
@@ -81,6 +103,91 @@ class SwitchFact(Fact):
 
     needs: dict[str, tuple[str, ...]]
     """By the switch's name, the others, nearest only."""
+
+
+class FoundOption(Fact):
+    """A feature that is built when the machine happens to have what it needs."""
+
+    name: str
+    """The switch."""
+    unless: str
+    """A table of the recipe that asks for it; empty where none does."""
+
+
+class SettledOption(Fact):
+    """An option that a tree changes after it looked at the machine."""
+
+    name: str
+    """The switch."""
+    value: str
+    """``ON`` or ``OFF``."""
+    when: str
+    """CMake's own condition."""
+
+
+class PrintedFlag(Fact):
+    """A setting that a wheel prints like an option, and that is none."""
+
+    name: str
+    """As it is printed."""
+    value: str
+    """``ON`` or ``OFF``."""
+
+
+class BenignEntry(Fact):
+    """Cache entries that may be NOTFOUND."""
+
+    names: str
+    """A regular expression of whole names."""
+
+
+class OptionFacts(Frozen):
+    """What a tree's CMake files do not tell about their options."""
+
+    found: tuple[FoundOption, ...]
+    """Picked up where nobody turns them off."""
+    settled: tuple[SettledOption, ...]
+    """Changed after a look at the machine."""
+    printed: tuple[PrintedFlag, ...]
+    """Printed by a wheel, and no option."""
+    benign: tuple[BenignEntry, ...]
+    """May be NOTFOUND."""
+
+
+class LateFact(Fact):
+    """What a tree fetches by itself in the middle of its build."""
+
+    name: str
+    """What it is called."""
+    package: str
+    """The distribution whose tree does."""
+    torch: str
+    """Releases that this is for, a range."""
+    pins: tuple[str, ...]
+    """Files of the tree that hold a tag or a commit; the first that is there counts."""
+    is_required: bool
+    """Whether a tree without any of these files cannot be built."""
+    repository: str
+    """Where it is fetched from."""
+    to: str
+    """Where the tree looks for it."""
+    when: str
+    """CMake's own condition; empty for always."""
+
+    def is_for(self, package: str, release: str) -> bool:
+        """Whether a release of a package fetches it."""
+        return package == self.package and SpecifierSet(self.torch).contains(release, prereleases=True)
+
+
+class CMakeFact(Fact):
+    """What CMake sets before a tree's first line."""
+
+    variables: dict[str, str]
+    """Names with their values."""
+    unknown: tuple[str, ...]
+    """Names whose value depends on the machine."""
+    unset: tuple[str, ...]
+    """Names that are not set on Linux."""
 
 
 @cache
@@ -96,7 +203,7 @@ def _tuples(row: dict[str, Any]) -> dict[str, Any]:
 def _frozen(value: Any) -> Any:  # noqa: ANN401  any TOML value
     if isinstance(value, dict):
         return _tuples(value)
-    return tuple(value) if isinstance(value, list) else value
+    return tuple(_frozen(item) for item in value) if isinstance(value, list) else value
 
 
 def era_fact(era: str) -> EraFact:
@@ -114,9 +221,28 @@ def blas_fact(provider: str) -> BlasFact:
     return BlasFact.model_validate(_tuples(_table("blas")[provider]))
 
 
-def preset(name: str) -> Preset:
-    """A preset's flags."""
-    return Preset.model_validate(_tuples(_table("presets")[name]))
+def preset(name: str, release: str) -> Preset | None:
+    """A preset's flags for a release; None where nobody knows them."""
+    rows = (Preset.model_validate(_tuples(row)) for row in _table("presets")[name])
+    return next((row for row in rows if SpecifierSet(row.torch).contains(release, prereleases=True)), None)
+
+
+@cache
+def late_facts() -> tuple[LateFact, ...]:
+    """What trees fetch by themselves."""
+    return tuple(LateFact.model_validate(_tuples(row)) for row in _table("late_sources")["late"])
+
+
+@cache
+def option_facts() -> OptionFacts:
+    """What is known about options beyond what a tree declares."""
+    return OptionFacts.model_validate(_tuples(_table("options")))
+
+
+@cache
+def cmake_fact() -> CMakeFact:
+    """What CMake sets on Linux."""
+    return CMakeFact.model_validate(_tuples(_table("cmake_variables")["linux"]))
 
 
 @cache

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from torchbuild.errors import ConflictError
 from torchbuild.knowledge.tables import EraFact, blas_fact
 from torchbuild.model.lock import Lock
 from torchbuild.model.recipe import Recipe
-from torchbuild.resolve.expectations import definitions, flags
+from torchbuild.resolve.flags import definitions, flags, linker_flags, preset_environment
 from torchbuild.resolve.variables import BASE
 
 __all__ = ["BASE", "build_environment", "extra_defines", "full_environment"]
@@ -20,9 +20,12 @@ _CCACHE = {
 }
 
 
-def build_environment(recipe: Recipe, era: EraFact, compilers: Mapping[str, str]) -> dict[str, str]:
+def build_environment(
+    recipe: Recipe, era: EraFact, compilers: Mapping[str, str], declared: Collection[str] = ()
+) -> dict[str, str]:
     """The build's own variables: flags, compilers, version. The common ones are added at run time."""
-    environ = {name: value for name, (value, _) in flags(recipe).items()}
+    environ = preset_environment(recipe)
+    environ |= {name: value for name, (value, _) in flags(recipe, declared).items()}
     environ |= {name: value for name, value in _definitions(recipe).items() if _by_environment(name, era)}
     environ |= {"CC": compilers["CC"], "CXX": compilers["CXX"]}
     environ |= {"CMAKE_BUILD_TYPE": recipe.build.type, "CMAKE_GENERATOR": "Ninja"}
@@ -37,9 +40,8 @@ def build_environment(recipe: Recipe, era: EraFact, compilers: Mapping[str, str]
         "PYTORCH_BUILD_NUMBER": str(recipe.wheel.build_number),
     }
     environ |= recipe.build.env
-    if recipe.toolchain.linker != "default":
-        chosen = f"-fuse-ld={recipe.toolchain.linker}"
-        environ["LDFLAGS"] = f"{chosen} {environ['LDFLAGS']}" if "LDFLAGS" in environ else chosen
+    if linker_flags(recipe):
+        environ["LDFLAGS"] = linker_flags(recipe)
     return dict(sorted(environ.items()))
 
 

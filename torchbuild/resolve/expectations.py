@@ -2,51 +2,23 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from types import MappingProxyType
 
-from torchbuild.knowledge.tables import blas_fact, preset
-from torchbuild.model.command import BUILD_ROOT
+from torchbuild.knowledge.tables import blas_fact
+from torchbuild.model.command import BUILD_ROOT, expand
 from torchbuild.model.lock import Expectation, LockedPython
 from torchbuild.model.recipe import Recipe
+from torchbuild.resolve.flags import definitions, flags, linker_flags, switch_state
 from torchbuild.resolve.switches import Wishes, parents
 
-__all__ = ["definitions", "expectations", "flags"]
+__all__ = ["expectations"]
 
 VENV_PYTHON = f"{BUILD_ROOT}/venv/bin/python"
 NINJA = f"{BUILD_ROOT}/venv/bin/ninja"
-_SWITCH = re.compile(r"(USE|BUILD)_[A-Z0-9_]+")
-_ON = {"ON", "1", "TRUE", "YES", "Y"}
-_OFF = {"OFF", "0", "FALSE", "NO", "N"}
 _GROWS = {"CMAKE_PREFIX_PATH"}
 """Lists that front ends put their own entries before."""
 _NONE: Mapping[str, str] = MappingProxyType({})
-
-
-def flags(recipe: Recipe) -> Wishes:
-    """Each flag's value and who wants it; the recipe wins over its preset."""
-    result: Wishes = {}
-    if recipe.build.preset != "none":
-        facts = preset(recipe.build.preset)
-        why = f"build.preset {recipe.build.preset}"
-        result |= dict.fromkeys(facts.off, ("OFF", why)) | dict.fromkeys(facts.on, ("ON", why))
-    for name, value in recipe.build.flags.items():
-        result[name] = (_flag_text(value), f"build.flags.{name}")
-    return dict(sorted(result.items()))
-
-
-def definitions(recipe: Recipe) -> Wishes:
-    """Further ``-D`` definitions with who wants them."""
-    return {
-        name: (_flag_text(value), f"build.cmake.{name}") for name, value in sorted(recipe.build.cmake.items())
-    }
-
-
-def _flag_text(value: bool | int | str) -> str:  # noqa: FBT001  a TOML value
-    if isinstance(value, bool):
-        return "ON" if value else "OFF"
-    return str(value)
 
 
 def expectations(
@@ -54,6 +26,9 @@ def expectations(
     python: LockedPython,
     compilers: Mapping[str, str],
     renames: Mapping[str, str] = _NONE,
+    *,
+    declared: Collection[str] = (),
+    front_end_only: Collection[str] = (),
 ) -> tuple[Expectation, ...]:
     """All of them, sorted by key.
 
@@ -62,39 +37,37 @@ def expectations(
         python: the interpreter.
         compilers: the absolute ``CC``, ``CXX`` and ``LAUNCHER`` paths; no launcher is the empty text.
         renames: variables that the front end hands to CMake under another name.
+        declared: options of the tree.
+        front_end_only: switches that CMake is handed and does not know.
 
     Raises:
         ConflictError: ``switch-needs-another``.
     """
     found = [
-        *_flags(recipe, renames),
+        *_flags(recipe, flags(recipe, declared), renames, front_end_only),
         *_python(python),
         *_numpy(recipe),
         *_blas(recipe),
         *_compilers(compilers),
+        *_compiler_flags(recipe),
         *_generator(recipe),
     ]
     return tuple(sorted(found, key=lambda item: (item.key, item.reference)))
 
 
-def _state(name: str, value: str, raw: object) -> str:
-    """``ON`` or ``OFF`` for what is asked for as a switch, else empty."""
-    if not isinstance(raw, bool) and not _SWITCH.fullmatch(name):
-        return ""
-    return "ON" if value.upper() in _ON else "OFF" if value.upper() in _OFF else ""
-
-
-def _flags(recipe: Recipe, renames: Mapping[str, str]) -> Iterator[Expectation]:
-    wishes = flags(recipe) | definitions(recipe)
+def _flags(
+    recipe: Recipe, asked: Wishes, renames: Mapping[str, str], front_end_only: Collection[str]
+) -> Iterator[Expectation]:
+    wishes = asked | definitions(recipe)
     raw = recipe.build.flags | recipe.build.cmake
     switches: Wishes = {}
     for name, (value, why) in wishes.items():
-        state = _state(name, value, raw.get(name))
-        if state:
+        state = switch_state(name, value, raw.get(name))
+        if state and name not in front_end_only:
             switches[name] = (state, why)
         else:
             kind = "contains" if name in _GROWS else "text"
-            yield _expect("gate-flag", renames.get(name, name), kind, value, why)
+            yield _expect("gate-flag", renames.get(name, name), kind, expand(value), why)
     for name, (state, why) in (switches | parents(switches)).items():
         yield _expect("gate-flag", renames.get(name, name), "switch", state, why)
 
@@ -111,7 +84,11 @@ def _python(python: LockedPython) -> Iterator[Expectation]:
     rows = (
         (r"_?(Python|Python3|PYTHON)_EXECUTABLE", "every", VENV_PYTHON),
         (r"_Python3?_INTERPRETER_PROPERTIES", "every-contains", f";{python.soabi};"),
-        (r"_?Python3?_INCLUDE_DIR|PYTHON_INCLUDE_DIR", "every-contains", minor),
+        (
+            r"_?Python3?_INCLUDE_DIR|PYTHON_INCLUDE_DIR",
+            "each" if python.include else "every-contains",
+            python.include or minor,
+        ),
     )
     for key, kind, value in rows:
         yield _expect("gate-python", key, kind, value, "python")
@@ -119,7 +96,7 @@ def _python(python: LockedPython) -> Iterator[Expectation]:
 
 def _numpy(recipe: Recipe) -> Iterator[Expectation]:
     value, _ = flags(recipe).get("USE_NUMPY", ("", ""))
-    if value.upper() in _ON:
+    if switch_state("USE_NUMPY", value, None) == "ON":
         key = r"(_Python3?_NumPy_INCLUDE_DIR|Python3?_NumPy_INCLUDE_DIR|NUMPY_INCLUDE_DIR)"
         yield _expect("gate-numpy", key, "within", f"{BUILD_ROOT}/venv", "python, numpy")
 
@@ -131,6 +108,8 @@ def _blas(recipe: Recipe) -> Iterator[Expectation]:
     yield _expect("gate-blas", "BLAS", "text", fact.blas, "blas.provider")
     for key, part in fact.within.items():
         yield _expect("gate-blas", key, "contains", part, "blas.provider")
+    for key, part in fact.where_asked.items():
+        yield _expect("gate-blas", key, "every-contains", part, "blas.provider")
 
 
 def _compilers(compilers: Mapping[str, str]) -> Iterator[Expectation]:
@@ -140,6 +119,22 @@ def _compilers(compilers: Mapping[str, str]) -> Iterator[Expectation]:
     launcher = compilers.get("LAUNCHER", "")
     for key in ("CMAKE_C_COMPILER_LAUNCHER", "CMAKE_CXX_COMPILER_LAUNCHER"):
         yield _expect("gate-compiler", key, "text", launcher, "toolchain.compiler_cache")
+
+
+def _compiler_flags(recipe: Recipe) -> Iterator[Expectation]:
+    """CMake takes the usual variables once, as the beginning of its own; what it begins with is compared."""
+    environ = recipe.build.env
+    # a front end may take one for the other where only the first is set
+    compiler = () if "CFLAGS" in environ and "CXXFLAGS" not in environ else ("CXXFLAGS",)
+    rows = (
+        ("CMAKE_C_FLAGS", environ.get("CFLAGS", ""), "build.env.CFLAGS"),
+        *(("CMAKE_CXX_FLAGS", environ.get(name, ""), f"build.env.{name}") for name in compiler),
+        ("CMAKE_SHARED_LINKER_FLAGS", linker_flags(recipe), "toolchain.linker, build.env.LDFLAGS"),
+        ("CMAKE_MODULE_LINKER_FLAGS", linker_flags(recipe), "toolchain.linker, build.env.LDFLAGS"),
+    )
+    for key, value, why in rows:
+        if key not in recipe.build.cmake:
+            yield _expect("gate-compiler", key, "text", value, why)
 
 
 def _generator(recipe: Recipe) -> Iterator[Expectation]:
@@ -153,3 +148,4 @@ def _generator(recipe: Recipe) -> Iterator[Expectation]:
     )
     for key, value in paths:
         yield _expect("gate-generator", key, "path", value, "front end")
+    yield _expect("gate-generator", "CMAKE_COMMAND", "within", f"{BUILD_ROOT}/venv", "build requirements")

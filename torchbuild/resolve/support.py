@@ -17,7 +17,6 @@ _CHOICES = {
     "toolchain.linker": {"default", "mold"},
     "blas.provider": {"openblas", "generic"},
     "blas.from": {"system"},
-    "build.preset": {"minimal", "none"},
     "wheel.runtime": {"builder"},
     "wheel.triton": {"none"},
     "wheel.debug": {"keep"},

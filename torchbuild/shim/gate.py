@@ -6,7 +6,7 @@ reads the cache back before one object is compiled.
 
 import os
 import re
-from typing import Any, Dict, List, Mapping
+from typing import Any, Collection, Dict, List, Mapping
 
 from .cache import Entry, is_true
 
@@ -16,8 +16,15 @@ Finding = Dict[str, str]
 
 
 def compare(cache: Mapping[str, Entry], expectations: List[Dict[str, Any]]) -> List[Finding]:
-    """One finding an expectation, in order. `expectations` are the lock's, as JSON objects."""
-    return [_COMPARE[item["kind"]](cache, item) for item in expectations]
+    """The findings of each expectation, in order. `expectations` are the lock's, as JSON objects."""
+    named = {item["key"] for item in expectations if item["kind"] in _BY_NAME}
+    findings = []  # type: List[Finding]
+    for item in expectations:
+        if item["kind"] == "only":
+            findings += _only(cache, item, named)
+        else:
+            findings.append(_COMPARE[item["kind"]](cache, item))
+    return findings
 
 
 def _finding(item: Dict[str, Any], passed: bool, seen: str) -> Finding:  # noqa: FBT001
@@ -34,13 +41,18 @@ def _shown(entry: "Entry | None") -> str:
     return "no entry" if entry is None else "%s (%s)" % (entry.value or "nothing", entry.type)
 
 
+def _state(entry: "Entry | None") -> str:
+    """What ``if(NAME)`` makes of it; an entry that is hidden or not there is off."""
+    if entry is None or entry.type in ("INTERNAL", "STATIC"):
+        return "OFF"
+    return "ON" if is_true(entry.value) else "OFF"
+
+
 def _switch(cache: Mapping[str, Entry], item: Dict[str, Any]) -> Finding:
     """By truth. cmake_dependent_option leaves what the user set as INTERNAL when it is not in force."""
     entry = cache.get(item["key"])
-    if entry is None or entry.type in ("INTERNAL", "STATIC"):
-        return _finding(item, item["value"] == "OFF", "OFF: " + _shown(entry))
-    state = "ON" if is_true(entry.value) else "OFF"
-    if state == "ON" and entry.type == "UNINITIALIZED":
+    state = _state(entry)
+    if state == "ON" and entry is not None and entry.type == "UNINITIALIZED":
         # CMake leaves this type where no option() or set() knows the name: what stands here is our own -D
         return _finding(item, False, "no option of this tree: %s" % _shown(entry))
     return _finding(item, state == item["value"], "%s: %s" % (state, _shown(entry)))
@@ -73,6 +85,11 @@ def _every(cache: Mapping[str, Entry], item: Dict[str, Any]) -> Finding:
     return _finding(item, bool(entries) and not wrong, _list(wrong or entries) or "no entry")
 
 
+def _each(cache: Mapping[str, Entry], item: Dict[str, Any]) -> Finding:
+    finding = _every(cache, item)
+    return finding if _matching(cache, item) else dict(finding, outcome="not run")
+
+
 def _lacking(entries: Mapping[str, Entry], item: Dict[str, Any]) -> Dict[str, Entry]:
     return {name: entry for name, entry in entries.items() if item["value"] not in entry.value}
 
@@ -80,7 +97,36 @@ def _lacking(entries: Mapping[str, Entry], item: Dict[str, Any]) -> Dict[str, En
 def _every_contains(cache: Mapping[str, Entry], item: Dict[str, Any]) -> Finding:
     entries = _matching(cache, item)
     wrong = _lacking(entries, item)
-    return _finding(item, not wrong, _list(wrong or entries) or "no entry")
+    finding = _finding(item, not wrong, _list(wrong or entries) or "no entry")
+    return finding if entries else dict(finding, outcome="not run")
+
+
+def _only(cache: Mapping[str, Entry], item: Dict[str, Any], named: Collection[str]) -> List[Finding]:
+    """What nobody expected, each by its name: whoever adds an option to a tree must say what it shall be."""
+    unexpected = {name: entry for name, entry in _matching(cache, item).items() if name not in named}
+    if not unexpected:
+        return [_finding(item, True, "each of %d entries is expected" % len(_matching(cache, item)))]
+    return [
+        {
+            "reference": item["reference"],
+            "outcome": "failed",
+            "what": "%s (nobody expected it)" % name,
+            "seen": "%s: %s" % (_state(entry), _shown(entry)),
+            "wanted": "an expectation for each entry",
+        }
+        for name, entry in unexpected.items()
+    ]
+
+
+def _found(cache: Mapping[str, Entry], item: Dict[str, Any]) -> Finding:
+    """What CMake looked for and did not find stays in its cache, and the build goes on without it."""
+    benign = re.compile(item["value"])
+    missing = {
+        name: entry
+        for name, entry in _matching(cache, item).items()
+        if (entry.value == "NOTFOUND" or entry.value.endswith("-NOTFOUND")) and not benign.fullmatch(name)
+    }
+    return dict(_finding(item, not missing, _list(missing) or "all was found"), wanted="no NOTFOUND")
 
 
 def _contains(cache: Mapping[str, Entry], item: Dict[str, Any]) -> Finding:
@@ -108,4 +154,7 @@ _COMPARE = {
     "every-contains": _every_contains,
     "contains": _contains,
     "within": _within,
+    "each": _each,
+    "found": _found,
 }
+_BY_NAME = ("switch", "text", "path")

@@ -1,0 +1,209 @@
+"""What is told about a tree's options before CMake runs is what CMake then does. CMake itself is asked."""
+
+from __future__ import annotations
+
+import subprocess
+import sysconfig
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from torchbuild.resolve.cmake_condition import is_false_constant
+from torchbuild.resolve.cmake_scope import CacheEntry
+from torchbuild.resolve.cmake_script import follow
+from torchbuild.shim.cache import Entry, is_true, parse_cache
+
+CMAKE = str(Path(sysconfig.get_path("scripts")) / "cmake")
+HEAD = "cmake_minimum_required(VERSION 3.18...3.27)\nproject(x NONE)\ninclude(CMakeDependentOption)\n"
+Files = Mapping[str, str]
+
+CERTAIN: list[tuple[str, str, dict[str, str]]] = [
+    ("default", 'option(USE_A "a" ON)\noption(USE_B "b")\noption(USE_C "c" OFF)', {}),
+    ("asked", 'option(USE_A "a" ON)\noption(USE_B "b" OFF)', {"USE_A": "0", "USE_B": "yes"}),
+    ("undeclared", 'option(USE_A "a" ON)', {"USE_GONE": "ON"}),
+    ("upper case", 'OPTION(USE_A "a" ON)\nIf(USE_A)\nOPTION(USE_B "b" ON)\nEndIf()', {}),
+    ("hidden by a variable", 'set(USE_A OFF)\noption(USE_A "a" ON)\noption(USE_B "b" ${USE_A})', {}),
+    ("default of a default", 'set(D ON)\noption(USE_A "a" ${D})\noption(USE_B "b" ${USE_A})', {}),
+    ("named by a variable", 'foreach(i 1)\nendforeach()\nset(N A)\noption(USE_${N} "a" ON)', {}),
+    ("condition", 'option(USE_A "a" OFF)\nif(USE_A)\noption(USE_B "b" ON)\nelse()\noption(USE_C "c" ON)\nendif()', {}),
+    ("dependent", 'option(USE_A "a" ON)\ncmake_dependent_option(USE_B "b" ON "USE_A" OFF)', {}),
+    ("dependent, off", 'option(USE_A "a" OFF)\ncmake_dependent_option(USE_B "b" ON "USE_A" OFF)', {"USE_B": "1"}),
+    ("dependent, two", 'option(USE_A "a" ON)\ncmake_dependent_option(USE_B "b" ON "USE_A;NOT WIN32" OFF)', {}),
+    ("dependent, or", 'option(USE_A "a" OFF)\noption(USE_C "c" ON)\ncmake_dependent_option(USE_B "b" ON "USE_A OR USE_C;UNIX;NOT APPLE" OFF)', {}),
+    ("dependent, unquoted", 'option(USE_A "a" ON)\ncmake_dependent_option(USE_B "b" ON USE_A OFF)', {}),
+    ("chain", 'option(USE_A "a" OFF)\ncmake_dependent_option(USE_B "b" ON "USE_A" OFF)\ncmake_dependent_option(USE_C "c" ON "USE_B" OFF)', {"USE_C": "1"}),
+    ("cache", 'set(USE_A ON CACHE BOOL "a")\nset(USE_B OFF CACHE STRING "b")', {"USE_B": "1"}),
+    ("force", 'option(USE_A "a" ON)\nset(USE_A OFF CACHE BOOL "a" FORCE)', {"USE_A": "1"}),
+    ("macro", 'macro(put variable value)\nset(${variable} ${value} CACHE BOOL "x" FORCE)\nendmacro()\noption(USE_A "a" ON)\nput(USE_A OFF)', {}),
+    ("function", 'function(put variable value)\nset(${variable} ${value} CACHE BOOL "x" FORCE)\nset(Z OFF PARENT_SCOPE)\nendfunction()\nset(Z ON)\nput(USE_A OFF)\noption(USE_B "b" ${Z})', {}),
+    ("function's own", 'function(f)\nset(Z OFF)\nendfunction()\nset(Z ON)\nf()\noption(USE_B "b" ${Z})', {}),
+    ("environment", 'if(DEFINED ENV{GIVEN})\noption(USE_A "a" $ENV{GIVEN})\nendif()\nif(DEFINED ENV{NOT_GIVEN})\noption(USE_B "b" ON)\nendif()', {}),
+    ("defined", 'if(NOT DEFINED USE_A)\noption(USE_A "a" ON)\nendif()\nif(NOT DEFINED USE_B)\noption(USE_B "b" ON)\nendif()', {"USE_A": "0"}),
+    ("unset", 'set(Z ON)\nunset(Z)\nif(Z)\noption(USE_A "a" ON)\nendif()\nset(Y)\nif(NOT DEFINED Y)\noption(USE_B "b" ON)\nendif()', {}),
+    ("compare", 'set(V 1.10)\nif(V VERSION_GREATER 1.9)\noption(USE_A "a" ON)\nendif()\nif("x" STREQUAL "y")\noption(USE_B "b" ON)\nendif()\nif(3 GREATER_EQUAL 3)\noption(USE_C "c" ON)\nendif()', {}),
+    ("match", 'set(P "x86_64")\nif(P MATCHES "(AMD64|x86_64)")\noption(USE_A "a" ON)\nendif()\nif(P MATCHES "^arm")\noption(USE_B "b" ON)\nendif()', {}),
+    ("list", 'set(L a;b)\nif(b IN_LIST L)\noption(USE_A "a" ON)\nendif()', {}),
+    ("precedence", 'set(T ON)\nif(NOT F AND T OR F)\noption(USE_A "a" ON)\nendif()\nif(T OR F AND F)\noption(USE_B "b" ON)\nendif()\nif(NOT (T AND T))\noption(USE_C "c" ON)\nendif()', {}),
+    ("constants", 'if("ON")\noption(USE_A "a" ON)\nendif()\nif(X-NOTFOUND)\noption(USE_B "b" ON)\nendif()\nif("text")\noption(USE_C "c" ON)\nendif()\nif(2)\noption(USE_D "d" ON)\nendif()', {}),
+    ("platform", 'if(UNIX AND NOT APPLE AND NOT WIN32)\noption(USE_A "a" ON)\nendif()\nif(${CMAKE_SYSTEM_NAME} STREQUAL "Linux")\noption(USE_B "b" ON)\nendif()', {}),
+    ("comment", '# option(USE_A "a" ON)\n#[[ option(USE_B "b" ON)\n]]\noption(USE_C [=[c]=] ON)', {}),
+    ("return", 'option(USE_A "a" ON)\nreturn()\noption(USE_B "b" ON)', {}),
+    ("nested reference", 'set(N Z)\nset(V_Z OFF)\noption(USE_A "a" ${V_${N}})', {}),
+]  # fmt: skip
+
+
+def _state(entry: CacheEntry | Entry | None) -> str:
+    """What ``if(NAME)`` sees: an entry that is hidden or not there is off."""
+    if entry is None or entry.type in ("INTERNAL", "STATIC"):
+        return "OFF"
+    assert entry.value is not None
+    return "ON" if is_true(entry.value) else "OFF"
+
+
+def _asked_of_cmake(
+    folder: Path, files: Files, asked: Mapping[str, str], environ: Mapping[str, str]
+) -> dict[str, Entry]:
+    for name, text in files.items():
+        (folder / "s" / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "s" / name).write_text(text, encoding="utf-8")
+    argv = [
+        CMAKE,
+        *(f"-D{name}={value}" for name, value in asked.items()),
+        "-S",
+        f"{folder}/s",
+        "-B",
+        f"{folder}/b",
+    ]
+    subprocess.run(argv, capture_output=True, check=True, env={"PATH": "/usr/bin:/bin", **environ})
+    text = (folder / "b" / "CMakeCache.txt").read_text(encoding="utf-8")
+    return {name: entry for name, entry in parse_cache(text).items() if name.startswith("USE_")}
+
+
+def told(
+    files: Files, asked: Mapping[str, str] | None = None, environ: Mapping[str, str] | None = None
+) -> dict[str, CacheEntry]:
+    """What is told before CMake runs."""
+    found = follow(files.get, asked=asked or {}, environ=environ or {}, machine="x86_64")
+    return {name: entry for name, entry in found.items() if name.startswith("USE_")}
+
+
+@pytest.mark.parametrize(("script", "asked"), [row[1:] for row in CERTAIN], ids=[row[0] for row in CERTAIN])
+def test_what_is_told_is_what_cmake_does(tmp_path: Path, script: str, asked: dict[str, str]) -> None:
+    """Every option has the state that CMake then gives it, and none is told that is not there."""
+    files, environ = {"CMakeLists.txt": HEAD + script + "\n"}, {"GIVEN": "ON"}
+
+    real = _asked_of_cmake(tmp_path, files, asked, environ)
+    mine = told(files, asked, environ)
+
+    assert {name: _state(entry) for name, entry in mine.items()} == {
+        name: _state(real.get(name)) for name in real.keys() | mine.keys()
+    }
+    assert all(entry.is_certain for entry in mine.values())
+
+
+def test_files_are_followed_through_the_tree(tmp_path: Path) -> None:
+    """Included files, modules on the tree's own path and subdirectories are read as CMake reads them."""
+    files = {
+        "CMakeLists.txt": HEAD
+        + "list(APPEND CMAKE_MODULE_PATH ${PROJECT_SOURCE_DIR}/cmake)\ninclude(cmake/One.cmake)\n"
+        "include(Two)\ninclude(cmake/Missing.cmake OPTIONAL)\nadd_subdirectory(sub)\n"
+        'option(USE_TOP "t" ${INNER})\n',
+        "cmake/One.cmake": 'include(${CMAKE_CURRENT_LIST_DIR}/deep/Deeper.cmake)\noption(USE_ONE "1" ON)\n',
+        "cmake/deep/Deeper.cmake": 'option(USE_DEEPER "d" ON)\n',
+        "cmake/Two.cmake": 'option(USE_TWO "2" ON)\n',
+        "sub/CMakeLists.txt": 'set(INNER ON)\noption(USE_SUB "s" ON)\nadd_subdirectory(below)\n',
+        "sub/below/CMakeLists.txt": 'option(USE_BELOW "b" ${INNER})\n',
+    }
+
+    real, mine = _asked_of_cmake(tmp_path, files, {}, {}), told(files)
+
+    assert {name: _state(entry) for name, entry in mine.items()} == {
+        name: _state(entry) for name, entry in real.items()
+    }
+    assert mine["USE_DEEPER"].where == "cmake/deep/Deeper.cmake:1"
+
+
+@pytest.mark.parametrize(
+    ("script", "value", "is_certain"),
+    [
+        # what hangs on the machine is not told as if it were known
+        ('find_package(Foo)\nif(Foo_FOUND)\noption(USE_A "a" ON)\nendif()', "ON", False),
+        ('find_package(Foo)\nif(FOO_PART_FOUND)\noption(USE_A "a" ON)\nendif()', "ON", False),
+        ('find_library(LIB foo)\ncmake_dependent_option(USE_A "a" ON "LIB" OFF)', "ON", False),
+        ('find_library(LIB foo)\noption(USE_A "a" ${LIB})', None, True),
+        ('check_thing(HAS)\nif(HAS)\noption(USE_A "a" ON)\nendif()', "ON", False),
+        ('if(EXISTS /opt/foo)\noption(USE_A "a" ON)\nendif()', "ON", False),
+        ('foreach(x a b)\noption(USE_A "a" ON)\nendforeach()', "ON", False),
+        ('while(x)\noption(USE_A "a" OFF)\nendwhile()', "OFF", False),
+        ('if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")\nset(D ON)\nelse()\nset(D OFF)\nendif()\noption(USE_A "a" ${D})', None, True),
+        # what is asked for is expected to be found: it is for the gate to see that it was not
+        ('option(USE_A "a" ON)\nfind_package(Foo)\nif(NOT Foo_FOUND)\nset(USE_A OFF CACHE BOOL "a" FORCE)\nendif()', "ON", True),
+        ('option(USE_A "a" ON)\nfind_package(Foo)\nif(NOT Foo_FOUND)\nreturn()\nendif()\n', "ON", True),
+        # a doubt stays where it arose
+        ('find_package(Foo)\nif(Foo_FOUND)\nset(Z ON)\nendif()\noption(USE_A "a" ON)', "ON", True),
+    ],
+)  # fmt: skip
+def test_what_hangs_on_the_machine_is_not_told_as_known(
+    script: str, value: str | None, is_certain: bool
+) -> None:
+    """A doubt is told as one, and what is in no doubt stays certain."""
+    entry = told({"CMakeLists.txt": script + "\n"})["USE_A"]
+
+    assert (entry.value, entry.is_certain) == (value, is_certain)
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {},
+        {"CMakeLists.txt": ""},
+        {"CMakeLists.txt": "if("},
+        {"CMakeLists.txt": "option(USE_A"},
+        {"CMakeLists.txt": "endif()\noption(USE_A)"},
+        {"CMakeLists.txt": "option()\nset()\nunset()\ninclude()\nadd_subdirectory()\ncmake_dependent_option()\nfind_package()"},
+        {"CMakeLists.txt": "include(CMakeLists.txt)"},
+        {"CMakeLists.txt": "add_subdirectory(.)"},
+        {"CMakeLists.txt": "macro(m)\nm()\nm()\nendmacro()\nm()"},
+        {"CMakeLists.txt": "function(f)\nf()\nf()\nendfunction()\nf()"},
+        {"CMakeLists.txt": "include(/etc/passwd)\ninclude(../../x)\nadd_subdirectory(${NOWHERE}/../..)"},
+        {"CMakeLists.txt": 'if(("a" MATCHES "(a*)*b"))\nendif()\n' + "if(aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa MATCHES (a+)+b)\nendif()"},
+        {"CMakeLists.txt": "if(" * 5000},
+        {"CMakeLists.txt": "if(NOT " + "(" * 3000 + "A" + ")" * 3000 + ")\nendif()"},
+        {"CMakeLists.txt": "\n".join(f"macro(m{n})\nm{n + 1}()\nm{n + 1}()\nendmacro()" for n in range(60)) + "\nm0()"},
+        {"CMakeLists.txt": 'set(A "${A}${A}")\n' * 60 + "set(A x)\n" + 'set(A "${A}${A}")\n' * 60},
+        {"CMakeLists.txt": "\0\udcff${${${".encode("utf-8", "replace").decode("utf-8", "replace")},
+    ],
+)  # fmt: skip
+def test_a_hostile_tree_costs_neither_time_nor_sense(files: dict[str, str]) -> None:
+    """Damaged, endless and self-including files end soon, and tell nothing that is not so."""
+    assert told(files).keys() <= {"USE_A"}
+
+
+@given(st.text(alphabet='()"#[]=${}\\;\n aiofn_USE1-', max_size=80))
+def test_whatever_a_file_holds_is_survived(text: str) -> None:
+    """No text makes reading end in anything but an answer."""
+    follow({"CMakeLists.txt": text}.get, asked={}, environ={}, machine="x86_64")
+
+
+def test_false_is_what_cmake_calls_false() -> None:
+    """The two readers of CMake's truth, ours before and the shim's after, agree."""
+    for text in (
+        "",
+        "0",
+        "off",
+        "No",
+        "FALSE",
+        "n",
+        "IGNORE",
+        "NOTFOUND",
+        "A-NOTFOUND",
+        "1",
+        "yes",
+        "x",
+        "00",
+        "-1",
+    ):
+        assert is_false_constant(text) is not is_true(text), text
