@@ -71,3 +71,24 @@ def test_a_program_gets_the_number_of_files(desk: Any) -> None:
     value = desk.run("lock", "tiny.toml", "--check", "--json").json
 
     assert value == {"lock": "tiny.lock", "recipe": lock.recipe, "files": 1, "unpinned": []}
+
+
+@pytest.mark.parametrize("command", ["lock", "build"])
+def test_set_never_overwrites_the_lock_of_the_file(desk: Any, command: str) -> None:
+    """With --set and no --lock, the lock beside the recipe stays byte for byte what it is."""
+    desk.lock()
+    before = (desk.folder / "tiny.lock").read_bytes()
+
+    ended = desk.run(command, "tiny.toml", "--set", "wheel.version=9.9", "--json")
+
+    assert (ended.code, ended.json["error"]["reference"]) == (2, "lock-not-named")
+    assert (desk.folder / "tiny.lock").read_bytes() == before
+
+
+@pytest.mark.parametrize("command", ["lock", "build"])
+def test_a_lock_in_no_folder_is_refused_at_once(desk: Any, command: str) -> None:
+    """--lock makes no folders: neither the lock nor a way to it appears."""
+    ended = desk.run(command, "tiny.toml", "--lock", "nowhere/x.lock", "--json")
+
+    assert (ended.code, ended.json["error"]["reference"]) == (2, "lock-folder-missing")
+    assert not (desk.folder / "nowhere").exists()

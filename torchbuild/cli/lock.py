@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from torchbuild.cli.options import json_option, recipe_options
+
+if TYPE_CHECKING:
+    from torchbuild.model.lock import Lock
 
 __all__ = ["lock"]
 
@@ -15,6 +19,10 @@ __all__ = ["lock"]
 @click.command()
 @recipe_options
 @click.option("--check", is_flag=True, help="Change nothing; fail where the lock is missing or stale.")
+@click.option(
+    "--adopt", "adopts", is_flag=True,
+    help="Take into the lock, for review, what its last run found and nobody expected.",
+)  # fmt: skip
 @json_option
 def lock(
     *,
@@ -23,24 +31,19 @@ def lock(
     overrides: tuple[str, ...],
     allowed: tuple[Path, ...],
     check: bool,
+    adopts: bool,
     as_json: bool,
 ) -> None:
     """Write RECIPE's lock: commits, digests, requirements, image and interpreter, as they are today.
 
-    What could not be pinned is said on stderr. The lock's path is printed on stdout.
+    What could not be pinned is said on stderr. The lock's path is printed on stdout. With --set of a key
+    outside [machine], the lock is not that of the file, and needs a name: --lock FILE.
     """
     from torchbuild.cli.lock_changes import changes  # noqa: PLC0415  help must not pay for it
-    from torchbuild.cli.locking import make_lock, world  # noqa: PLC0415
     from torchbuild.cli.output import print_result  # noqa: PLC0415
-    from torchbuild.cli.places import places  # noqa: PLC0415
-    from torchbuild.cli.recipe_files import (  # noqa: PLC0415
-        lock_path,
-        read_lock,
-        read_recipe,
-        recipe_redactor,
-        stale_lock,
-        write_lock,
-    )
+    from torchbuild.cli.recipe_files import lock_path, read_lock, read_recipe, recipe_redactor  # noqa: PLC0415
+    from torchbuild.cli.relocking import adopted_lock, new_lock  # noqa: PLC0415
+    from torchbuild.resolve.adopted import adopted  # noqa: PLC0415
 
     path = lock or lock_path(recipe)
     wanted = read_recipe(recipe, overrides=overrides, allowed=allowed)
@@ -49,16 +52,19 @@ def lock(
     def tell(text: str) -> None:
         sys.stderr.write(clean.redact(text) + "\n")
 
+    before: Lock | None = None
     if check:
         made = read_lock(path, wanted, recipe.absolute().parent)
+    elif adopts:
+        before, made = adopted_lock(recipe, wanted, lock, overrides)
     else:
-        before = stale_lock(path)
-        made = make_lock(wanted, world(wanted, places(), recipe.absolute().parent, allowed), tell)
-        write_lock(path, made)
-        for line in changes(before, made) if before else ():
-            tell(f"  {line}")
+        before, made = new_lock(recipe, wanted, lock, overrides, allowed=allowed, tell=tell)
+    for line in () if before is None else changes(before, made):
+        tell(f"  {line}")
+    for row in adopted(made):
+        tell(f"  {row.key} is {row.value}: {row.why}")
     for text in made.unpinned:
         tell(f"not pinned: {text}")
     files = len(made.artifacts())
     result = {"lock": path, "recipe": made.recipe, "files": files, "unpinned": list(made.unpinned)}
-    print_result(result, as_json=as_json, text=str(path))
+    print_result(result, as_json=as_json, text=str(path), clean=clean)
