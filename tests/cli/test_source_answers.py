@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import io
+import lzma
 import os
 import subprocess
 import tarfile
+import threading
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
 from torchbuild.cli.locking import world
+from torchbuild.cli.main import run_main
 from torchbuild.cli.places import places
 from torchbuild.cli.recipe_files import read_recipe
 from torchbuild.cli.source_answers import SourceAnswer, SourceReader, series_names
@@ -231,3 +237,170 @@ def test_files_of_an_allowed_folder_are_locked_and_fetched(recipe: Path, tree: P
 
     assert found.source.overlays[0].artifact is not None
     assert found.source.overlays[0].artifact.locator == "file:../shared/a.tar.gz"
+
+
+# --- what is asked of the tree ------------------------------------------------------------------------------
+
+
+FIX = """\
+A patch, with words about pyproject.toml before it.
+--- a/setup.py
++++ b/setup.py
+@@ -1 +1 @@
+-old
++new
+--- a/pyproject.toml
++++ b/pyproject.toml
+@@ -1,2 +1,2 @@
+ [build-system]
+-requires = ["astunparse"]
++requires = []
+"""
+
+
+def test_requirements_are_those_of_the_patched_tree(recipe: Path, tree: Path) -> None:
+    """What only an unpatched tree wants to be built with is not locked."""
+    (tree / "pyproject.toml").write_text('[build-system]\nrequires = ["astunparse"]\n', encoding="utf-8")
+    (recipe.parent / "fix.patch").write_text(FIX, encoding="utf-8")
+
+    found = read(recipe, PATH + 'patches = ["fix.patch"]\n')
+
+    assert found.pyproject == b"[build-system]\nrequires = []\n"
+
+
+@pytest.mark.parametrize("kind", ["git", "archive", "path"])
+def test_the_tree_is_read_as_it_will_be_whatever_its_kind(recipe: Path, repository: Path, kind: str) -> None:
+    """Its CMake files too, for those who must know what it can be told."""
+    before = {"pyproject.toml": '[build-system]\nrequires = ["astunparse"]\n', "setup.py": "old\n"}
+    before |= {"CMakeLists.txt": "project(x)\n", "cmake/a.cmake": "a\n", "notes.txt": "n\n"}
+    (recipe.parent / "fix.patch").write_text(FIX, encoding="utf-8")
+    for folder in (repository, recipe.parent / "tree"):
+        for name, text in before.items():
+            (folder / name).parent.mkdir(exist_ok=True, parents=True)
+            (folder / name).write_text(text, encoding="utf-8")
+    git("add", ".", cwd=repository)
+    git("commit", "--quiet", "--message=two", cwd=repository)
+    digest = packed(recipe.parent / "a.tar.gz", {f"top/{name}": text for name, text in before.items()})
+    sources = {
+        "git": f'git = "{repository}"\nref = "{git("rev-parse", "HEAD", cwd=repository)}"',
+        "archive": f'archive = "a.tar.gz"\nsha256 = "{digest}"\nepoch = 1700000000',
+        "path": 'path = "tree"\nepoch = 1700000000',
+    }
+
+    found = read(recipe, f'[source]\n{sources[kind]}\npatches = ["fix.patch"]\n')
+
+    assert found.tree == {
+        "CMakeLists.txt": "project(x)\n",
+        "cmake/a.cmake": "a\n",
+        "pyproject.toml": "[build-system]\nrequires = []\n",
+    }
+    assert found.unpinned == ()
+
+
+def test_a_patch_that_does_not_fit_the_front_end_is_said_when_locking(recipe: Path, tree: Path) -> None:
+    """Not an hour later."""
+    (recipe.parent / "fix.patch").write_text(FIX, encoding="utf-8")
+
+    assert refused(recipe, PATH + 'patches = ["fix.patch"]\n') == "patch-does-not-apply"
+
+
+MODULES = '[submodule "a"]\n\tpath = third_party/a\n\turl = ../a\n[submodule "b"]\n\tpath = third_party/b\n\turl = ../b\n'
+
+
+def archive_of(recipe: Path, files: dict[str, str], more: str = "") -> str:
+    """A source out of an archive such as forges make of a commit."""
+    files = {f"top/{name}": text for name, text in files.items()}
+    digest = packed(recipe.parent / "a.tar.gz", {"top/.gitmodules": MODULES} | files)
+    return f'[source]\narchive = "a.tar.gz"\nsha256 = "{digest}"\nepoch = 1700000000\n{more}'
+
+
+def test_an_archive_without_its_submodules_is_refused(recipe: Path) -> None:
+    """What a forge packs of a commit lacks them without a word; the build would fail in the middle."""
+    with pytest.raises(RecipeError) as caught:
+        read(recipe, archive_of(recipe, {"third_party/a/x.c": ""}))
+
+    assert caught.value.reference == "source-lacks-submodules"
+    assert caught.value.why[0].endswith("third_party/b")
+    assert 'submodules = "system"' in caught.value.fix
+
+
+def test_a_tree_may_be_built_without_its_submodules(recipe: Path) -> None:
+    """Where the recipe says so, or lays them itself, or where they are there."""
+    overlay = packed(recipe.parent / "b.tar.gz", {"b/x.c": ""})
+    laid = (
+        f'[[source.overlay]]\narchive = "b.tar.gz"\nsha256 = "{overlay}"\nstrip = 1\nto = "third_party/b"\n'
+    )
+
+    for files, more in (
+        ({}, 'submodules = "system"\n'),
+        ({"third_party/a/x.c": ""}, laid),
+        ({"third_party/a/x.c": "", "third_party/b/x.c": ""}, ""),
+    ):
+        assert read(recipe, archive_of(recipe, files, more)).source.kind == "archive"
+
+
+def test_a_directory_without_its_submodules_is_refused(recipe: Path, tree: Path) -> None:
+    """A clone that was made without --recurse-submodules is no whole tree either."""
+    (tree / ".gitmodules").write_text(MODULES, encoding="utf-8")
+
+    assert refused(recipe, PATH) == "source-lacks-submodules"
+
+
+@pytest.mark.parametrize(
+    "address", ["http://127.0.0.1:1/x.git?private_token=s3cret9", "https://h/x.git?access_token=s3cret9"]
+)
+def test_a_token_in_a_query_reaches_nothing(
+    machine: Path, recipe: Path, capsys: pytest.CaptureFixture[str], address: str
+) -> None:
+    """No lock is made of such an address, and no word of it is repeated anywhere."""
+    for command in ("lock", "plan", "build"):
+        assert run_main([command, str(recipe), "--set", f"source.git={address}", "--json"]) == 3
+    seen = capsys.readouterr()
+
+    assert "source.git" in seen.out
+    assert "s3cret9" not in seen.out + seen.err
+    assert not [path for path in machine.rglob("*") if path.is_file() and b"s3cret9" in path.read_bytes()]
+
+
+@pytest.fixture
+def debian(machine: Path) -> Iterator[str]:
+    """A mirror with one source package, which nobody signed; its address."""
+    files = machine / "mirror"
+    content = b"an archive"
+    digest = hashlib.sha256(content).hexdigest()
+    text = f"Package: thing\nVersion: 1.0\nChecksums-Sha256:\n {digest} {len(content)} thing_1.0.tar.gz\n"
+    for name, data in {
+        "dists/sid/main/source/Sources.xz": lzma.compress(text.encode()),
+        "pool/main/t/thing/thing_1.0.tar.gz": content,
+    }.items():
+        (files / name).parent.mkdir(parents=True)
+        (files / name).write_bytes(data)
+    handler = partial(QuietFiles, directory=str(files))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/"
+        server.shutdown()
+
+
+class QuietFiles(SimpleHTTPRequestHandler):
+    """Files of a folder."""
+
+    def log_message(self, *args: object) -> None:
+        """Say nothing."""
+
+
+def test_a_digest_that_nobody_signed_is_said_to_be_believed(recipe: Path, tree: Path, debian: str) -> None:
+    """Unless the recipe itself gives it."""
+    machine = f'[machine]\ndebian_mirror = "{debian}"\n'
+    overlay = '[[source.overlay]]\narchive = "debian:sid/thing/thing_1.0.tar.gz"\nto = "x"\n'
+    digest = hashlib.sha256(b"an archive").hexdigest()
+
+    believed = read(recipe, f"{PATH}{overlay}{machine}")
+    given = read(recipe, f'{PATH}{overlay}sha256 = "{digest}"\n{machine}')
+
+    assert believed.source.overlays[0].artifact == given.source.overlays[0].artifact
+    (sentence,) = believed.unpinned
+    assert sentence.startswith(
+        "debian:sid/thing/thing_1.0.tar.gz: its digest is what the mirror said, and the mirror"
+    )
+    assert given.unpinned == ()

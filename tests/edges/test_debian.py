@@ -91,7 +91,7 @@ def test_lists_are_asked_for_once_a_day(mirror: DebianMirror, web_server: Any) -
     mirror.source_files("sid", "thing")
     asked = len(web_server.asked)
     mirror.source_files("sid", "other")
-    assert len(web_server.asked) == asked == 4
+    assert len(web_server.asked) == asked == 6
 
 
 def test_old_lists_are_asked_for_only_if_changed(
@@ -102,7 +102,7 @@ def test_old_lists_are_asked_for_only_if_changed(
     for note in (tmp_path / "cache/debian").glob("*.json"):
         note.write_text(note.read_text().replace('"asked": "', '"asked": "0'))
     web_server.asked.clear()
-    mirror.source_files("sid", "thing")
+    mirror.source_files("sid", "other")
     conditions = [asked.headers.get("if-modified-since") for asked in web_server.asked]
     assert len([condition for condition in conditions if condition]) == 2
 

@@ -42,6 +42,22 @@ def test_debian_files_are_sought_in_each_component(tmp_path: Path) -> None:
     )
 
 
+def test_debian_packages_are_where_their_path_says(tmp_path: Path) -> None:
+    """A binary package is asked for at one place, under this machine's prefixes too: a mirror of old ones."""
+    found = candidates(
+        places(
+            tmp_path,
+            debian="https://m.invalid/debian/",
+            prefixes={"https://m.invalid/debian/pool/": "https://old.invalid/pool/"},
+        ),
+        "debian:sid/pool/main/g/gcc/g++_14-1_amd64.deb",
+    )
+    assert found == (
+        "https://old.invalid/pool/main/g/gcc/g++_14-1_amd64.deb",
+        "https://m.invalid/debian/pool/main/g/gcc/g++_14-1_amd64.deb",
+    )
+
+
 def test_index_files_are_where_the_index_says(tmp_path: Path, web_server: Any) -> None:
     """The index's own address of a file, after its mirrors."""
     web_server.files["/simple/p/"] = b'<a href="https://files.invalid/p-1.whl"></a>'

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -136,3 +137,67 @@ def test_what_a_killed_git_left_is_in_nobodys_way(edge: GitEdge, upstream: Any) 
         path.write_text("")
     edge.fetch_commit(str(upstream.path), commit)
     assert not any(path.exists() for path in left)
+
+
+def no_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From here on nothing that is called git can be started."""
+    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+
+
+def test_what_is_cached_is_known_without_git(
+    edge: GitEdge, upstream: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A build with nothing to do starts no process for each of forty submodules."""
+    url, commit = str(upstream.path), upstream.git("rev-parse", "main")
+    bare = edge.fetch_commit(url, commit)
+    no_git(tmp_path, monkeypatch)
+    assert edge.cached(url, commit) == bare
+    assert edge.cached(url.replace("project", "other"), commit) is None
+
+
+def test_a_cache_that_lost_files_is_not_believed(edge: GitEdge, upstream: Any) -> None:
+    """What is gone, or shorter than it was, is fetched again; the network is asked by fetch alone."""
+    url, commit = str(upstream.path), upstream.git("rev-parse", "main")
+    bare = edge.fetch_commit(url, commit)
+    (pack,) = (bare / "objects/pack").glob("*.pack")
+    pack.chmod(0o644)
+    pack.write_bytes(pack.read_bytes()[:-1])
+    assert edge.cached(url, commit) is None
+    pack.unlink()
+    assert edge.cached(url, commit) is None
+    edge.fetch_commit(url, commit)
+    assert edge.cached(url, commit) == bare
+
+
+def test_a_cache_that_somebody_packed_anew_is_believed(edge: GitEdge, upstream: Any) -> None:
+    """Other packs with the same objects are no loss."""
+    url, commit = str(upstream.path), upstream.git("rev-parse", "main")
+    bare = edge.fetch_commit(url, commit)
+    edge.fetch_commit(url, upstream.git("rev-parse", "v1.0"))
+    subprocess.run(["git", "gc", "--quiet", "--prune=now"], cwd=bare, check=True)
+    assert edge.cached(url, commit) == bare
+
+
+def test_several_commits_come_at_once(edge: GitEdge, upstream: Any, nested: Any) -> None:
+    """Each is told as it arrives; two of one repository do not disturb one another."""
+    wanted = [
+        (str(upstream.path), upstream.git("rev-parse", "v1.0")),
+        (str(upstream.path), upstream.git("rev-parse", "main")),
+        (str(nested.path), nested.git("rev-parse", "main")),
+    ]
+    there: list[int] = []
+    edge.fetch_commits(wanted, there.append)
+    assert sorted(there) == [0, 1, 2]
+    assert all(edge.cached(*item) for item in wanted)
+
+
+def test_several_failures_are_told_together(edge: GitEdge, upstream: Any, tmp_path: Path) -> None:
+    """Who mends addresses learns of all of them at once; what could be had is there."""
+    good = (str(upstream.path), upstream.git("rev-parse", "main"))
+    with pytest.raises(FetchError) as caught:
+        edge.fetch_commits(
+            [(str(tmp_path / "a"), ABSENT), good, (str(tmp_path / "b"), ABSENT)], lambda _: None
+        )
+    assert caught.value.reference == "several-not-fetched"
+    assert caught.value.what == "2 of 3 repositories could not be fetched"
+    assert edge.cached(*good)

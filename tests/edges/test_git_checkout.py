@@ -133,3 +133,14 @@ def test_a_failed_checkout_leaves_nothing(edge: GitEdge, upstream: Any, tmp_path
     with pytest.raises(FetchError):
         edge.check_out(bare, ABSENT, tmp_path / "place/tree", str(upstream.path))
     assert not list(tmp_path.glob("place/*"))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to another user")
+def test_the_cache_may_be_another_users(edge: GitEdge, upstream: Any, tmp_path: Path) -> None:
+    """What a system's cache was filled with by one user, another one checks out: digests name all of it."""
+    commit = upstream.git("rev-parse", "main")
+    bare = edge.fetch_commit(str(upstream.path), commit)
+    for path in (bare, *bare.rglob("*")):
+        os.chown(path, 12345, -1)
+    edge.check_out(bare, commit, tmp_path / "tree", "/x")
+    assert (tmp_path / "tree/a.txt").read_text() == "two\n"

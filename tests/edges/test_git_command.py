@@ -15,6 +15,7 @@ import psutil
 import pytest
 
 from torchbuild.edges.git import GitEdge
+from torchbuild.edges.git_command import Running, git
 from torchbuild.errors import FetchError, HostError
 
 
@@ -177,3 +178,27 @@ def test_passwords_are_no_options(tmp_path: Path, upstream: Any, monkeypatch: py
     )
     mirrored.resolve_ref("https://example.invalid/project", "main")
     assert str(upstream.path.parent) not in (tmp_path / "arguments").read_text()
+
+
+def test_all_that_runs_can_be_ended(web_server: Any, upstream: Any, tmp_path: Path) -> None:
+    """Interrupted, none of eight transfers goes on until its server says something."""
+    url = serve(web_server, upstream)
+    reached, over = threading.Event(), threading.Event()
+
+    def hang(_handler: Any) -> None:
+        reached.set()
+        over.wait(60)
+
+    web_server.replies["/git/project/.git/info/refs"] = [hang]
+    running, ended = Running(), []
+    work = threading.Thread(
+        target=lambda: ended.append(git(["ls-remote", url], cwd=tmp_path, running=running))
+    )
+    work.start()
+    try:
+        assert reached.wait(30)
+        running.end()
+        work.join(30)
+    finally:
+        over.set()
+    assert ended[0].status != 0

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from torchbuild.edges.git import GitEdge
-from torchbuild.errors import FetchError
+from torchbuild.errors import FetchError, HostError
 
 
 def serve(web_server: Any, upstream: Any) -> str:
@@ -57,3 +58,14 @@ def test_no_repository_and_no_server_are_told_apart(edge: GitEdge, web_server: A
     with pytest.raises(FetchError) as silent:
         edge.resolve_ref("http://127.0.0.1:1/x.git", "main")
     assert (absent.value.reference, silent.value.reference) == ("git-repository-missing", "git-not-reachable")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to another user")
+def test_another_users_repository_needs_trust(edge: GitEdge, upstream: Any) -> None:
+    """Its owner's configuration may start programs as us: whoever trusts it says so, by git's own command."""
+    for path in (upstream.path, *upstream.path.rglob("*")):
+        os.chown(path, 12345, -1, follow_symlinks=False)
+    with pytest.raises(HostError) as caught:
+        edge.resolve_ref(str(upstream.path), "main")
+    assert caught.value.reference == "git-owner-differs"
+    assert caught.value.fix.endswith(f"safe.directory {upstream.path}/.git")

@@ -58,7 +58,9 @@ def test_a_submodule_without_an_address_is_named(edge: GitEdge, nested: Any) -> 
     assert "third_party/middle" in caught.value.what
 
 
-@pytest.mark.parametrize("address", ["ext::sh -c true", "--upload-pack=true", "-x"])
+@pytest.mark.parametrize(
+    "address", ["ext::sh -c true", "--upload-pack=true", "-x", "https://me:s3cret@h/x?token=s3cret"]
+)
 def test_hostile_submodule_addresses_are_refused(edge: GitEdge, nested: Any, address: str) -> None:
     """What a tree calls an address never becomes an option or a program."""
     nested.git("config", "-f", ".gitmodules", "submodule.third_party/middle.url", address)
@@ -66,6 +68,7 @@ def test_hostile_submodule_addresses_are_refused(edge: GitEdge, nested: Any, add
     with pytest.raises(FetchError) as caught:
         edge.locked_submodules(str(nested.path), commit)
     assert caught.value.reference == "submodule-url-refused"
+    assert "s3cret" not in f"{caught.value.what}{caught.value.why}{caught.value.fix}"
 
 
 def test_remote_trees_do_not_read_local_repositories(edge: GitEdge, web_server: Any, nested: Any) -> None:

@@ -7,6 +7,7 @@ import pytest
 from torchbuild.edges.locators import (
     MirrorSettings,
     debian_paths,
+    debian_pool_path,
     mirrored,
     split_debian,
     split_pypi,
@@ -95,7 +96,9 @@ def test_the_pool_has_letters(source: str, folder: str) -> None:
 @pytest.mark.parametrize(
     ("url", "clean"),
     [
-        ("https://user:pw@host/x?y#z", "https://host/x?y#z"),
+        ("https://user:pw@host/x?y#z", "https://host/x"),
+        ("https://host/x?private_token=s3cret", "https://host/x"),
+        ("file:///x?y", "file:///x?y"),
         ("https://token@host:8443/x", "https://host:8443/x"),
         ("ssh://git:pw@host/x", "ssh://git@host/x"),
         ("ssh://git@host/x", "ssh://git@host/x"),
@@ -105,7 +108,7 @@ def test_the_pool_has_letters(source: str, folder: str) -> None:
     ],
 )
 def test_credentials_leave_addresses(url: str, clean: str) -> None:
-    """User and password go; a user that is a part of the address stays."""
+    """User, password and query go; a user that is a part of the address stays."""
     assert without_credentials(url) == clean
 
 
@@ -114,3 +117,22 @@ def test_an_address_that_is_none_is_said_so() -> None:
     with pytest.raises(FetchError) as caught:
         without_credentials("https://[x/")
     assert caught.value.reference == "address-invalid"
+
+
+@pytest.mark.parametrize(
+    ("locator", "path"),
+    [
+        (
+            "debian:sid/pool/main/t/tool++/tool++_2.0~rc1_amd64.deb",
+            "pool/main/t/tool++/tool++_2.0~rc1_amd64.deb",
+        ),
+        ("debian:sid/tool/tool_1.dsc", None),
+        ("debian:sid/pool/pool_1.dsc", None),
+        ("debian:sid/pool/main/../../etc/x.deb", None),
+        ("debian:sid/pool/main//x.deb", None),
+        ("debian:../pool/main/x/x.deb", None),
+    ],
+)
+def test_a_package_is_named_by_its_path(locator: str, path: str | None) -> None:
+    """A binary package lies where its locator says, below the pool and nowhere else."""
+    assert debian_pool_path(locator) == path

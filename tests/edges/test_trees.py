@@ -83,7 +83,7 @@ def test_what_is_not_stored_is_said(trees: StoreTrees) -> None:
         trees.stored("0" * 64)
 
     assert caught.value.reference == "stored-file-gone"
-    assert "--from fetch" in caught.value.fix
+    assert "without --from" in caught.value.fix
 
 
 def test_a_stored_file_is_read_before_it_is_believed(store: DirectoryStore, put: Put) -> None:

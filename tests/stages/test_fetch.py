@@ -9,7 +9,7 @@ import pytest
 
 from torchbuild.errors import FetchError
 from torchbuild.model.lock import Lock, LockedPatch, LockedSource, LockedSubmodule
-from torchbuild.report.events import Progress
+from torchbuild.report.events import Progress, StageStarted
 from torchbuild.stages import fetch
 
 PIP = "pip-26.0-py3-none-any.whl"
@@ -127,3 +127,58 @@ def test_a_file_that_did_not_arrive_is_missed(world: Any, lock: Lock) -> None:
         fetch.run(fetch.plan(lock), world.context)
 
     assert caught.value.reference == "stored-file-gone"
+
+
+def done(world: Any, lock: Lock) -> None:
+    """The stage, and nothing of it in the lists of what was asked for."""
+    served(world, *lock.artifacts())
+    fetch.run(fetch.plan(lock), world.context)
+    world.network.asked.clear()
+    world.git.fetched.clear()
+    world.events.clear()
+
+
+def test_what_is_still_there_is_not_fetched_again(world: Any, lock: Lock) -> None:
+    """A build in which nothing is left to do asks nobody anything."""
+    done(world, lock)
+
+    assert fetch.restore(fetch.plan(lock), world.context) is False
+    assert (world.network.asked, world.git.fetched, world.events) == ([], [], [])
+
+
+def test_what_is_gone_from_the_store_comes_back(world: Any, lock: Lock) -> None:
+    """Who emptied the store need not know which of its files a workspace still wants."""
+    done(world, lock)
+    world.store.remove(lock.build_requires[0].sha256)
+    laid = world.inside("{work}/inputs/build") / PIP
+    before = laid.stat()
+
+    assert fetch.restore(fetch.plan(lock), world.context) is True
+    assert world.store.get(lock.build_requires[0].sha256) is not None
+    assert laid.stat() == before
+    assert isinstance(world.events[0], StageStarted)
+
+
+def test_a_commit_that_is_gone_from_the_cache_comes_back(world: Any, lock: Lock) -> None:
+    """The tree's own or a submodule's."""
+    done(world, lock)
+    world.git.gone = {"a" * 40}
+
+    assert fetch.restore(fetch.plan(lock), world.context) is True
+    assert world.git.gone == set()
+    assert fetch.restore(fetch.plan(lock), world.context) is False
+
+
+def test_a_file_of_another_size_does_not_pass_for_the_locked_one(world: Any, make_lock: MAKES) -> None:
+    """A store on a disk that lost its end is named, before anything uses it."""
+    archive = world.stored("https://example.org/torchlet.tar.gz", b"archive")
+    lock = make_lock(source=LockedSource(kind="archive", artifact=archive))
+    done(world, lock)
+    place = world.store.get(archive.sha256)
+    place.chmod(0o644)
+    place.write_bytes(b"arch")
+
+    with pytest.raises(FetchError) as caught:
+        fetch.restore(fetch.plan(lock), world.with_target("any"))
+
+    assert caught.value.reference == "stored-file-damaged"

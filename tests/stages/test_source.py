@@ -87,6 +87,38 @@ def test_submodules_lie_in_their_places(world: Any, make_lock: MakeLock) -> None
     assert result.summary == "0 patches, 1 submodules"
 
 
+def test_submodules_of_submodules_lie_inside_them(world: Any, make_lock: MakeLock) -> None:
+    """Each is laid after the one that it lies in, whatever their names."""
+    world.git.trees = {
+        COMMIT: {"a/": "", "a-b/": ""},
+        SUB: {"deep/": "", "a.h": ""},
+        "d" * 40: {"deep/": ""},
+        "e" * 40: {"e.h": ""},
+    }
+    places = {"a": SUB, "a-b": "d" * 40, "a/deep": "e" * 40, "a-b/deep": "e" * 40}
+    modules = tuple(
+        LockedSubmodule(path=path, url="https://example.org/x", commit=commit)
+        for path, commit in sorted(places.items())
+    )
+
+    run(world, make_lock(source=git_source(submodules=modules)))
+
+    tree = world.inside("{source}")
+    laid = {str(path.relative_to(tree)) for path in tree.rglob("*.h")}
+    assert laid == {"a/a.h", "a/deep/e.h", "a-b/deep/e.h"}
+
+
+def test_a_commit_that_is_gone_from_the_cache_is_not_fetched_here(world: Any, make_lock: MakeLock) -> None:
+    """Only fetch may use the network; the message says how to get back what was removed."""
+    world.git.trees, world.git.gone = {COMMIT: {"setup.py": ""}}, {COMMIT}
+
+    with pytest.raises(FetchError) as caught:
+        run(world, make_lock())
+
+    assert caught.value.reference == "cached-commit-gone"
+    assert world.git.fetched == []
+
+
 def test_a_tree_that_was_left_unfinished_is_thrown_away(world: Any, make_lock: MakeLock) -> None:
     """What an earlier run left, read-only directories included, is not in the tree."""
     world.git.trees = {COMMIT: {"setup.py": ""}}
@@ -144,6 +176,24 @@ def test_a_directory_is_copied_and_compared(world: Any, make_lock: MakeLock) -> 
     with pytest.raises(StageError) as caught:
         run(world, make_lock(source=locked))
     assert caught.value.reference == "source-changed"
+
+
+def test_a_repository_in_a_directory_stays_behind(world: Any, make_lock: MakeLock) -> None:
+    """The digest says nothing of it, so it may say nothing to the build: neither hooks nor history."""
+    tree = world.folder / "recipe" / "tree"
+    (tree / ".git" / "hooks").mkdir(parents=True)
+    (tree / "sub").mkdir()
+    (tree / "sub" / ".git").write_text("gitdir: /elsewhere\n", encoding="utf-8")
+    (tree / "sub" / "x.c").write_text("", encoding="utf-8")
+    (tree / ".gitignore").write_text("", encoding="utf-8")
+
+    run(
+        world,
+        make_lock(source=LockedSource(kind="path", path="tree", tree=tree_digest(tree, without=(".git",)))),
+    )
+
+    laid = world.inside("{source}")
+    assert sorted(str(path.relative_to(laid)) for path in laid.rglob("*")) == [".gitignore", "sub", "sub/x.c"]
 
 
 def test_a_directory_that_is_gone_is_said(world: Any, make_lock: MakeLock) -> None:
@@ -223,6 +273,47 @@ def test_a_whole_archive_fills_an_empty_directory(world: Any, make_lock: MakeLoc
     assert names == {"data", "rest.txt"}
 
 
+def test_overlays_are_laid_in_the_order_of_the_recipe(world: Any, make_lock: MakeLock) -> None:
+    """Each finds what those before it laid, whether they came out of the image or out of an archive."""
+    archive = world.stored("https://example.org/o.tar.gz", packed({"top/x.txt": "x"}))
+    world.git.trees = {COMMIT: {"setup.py": ""}}
+    seen: list[list[str]] = []
+
+    def copy(command: Any, there: Any) -> tuple[int, tuple[str, ...]]:
+        place = there.inside(command.argv[-1])
+        seen.append(sorted(path.name for path in place.parent.iterdir()))
+        place.mkdir()
+        return 0, ()
+
+    world.executor.replies = [copy, copy]
+    overlays = (
+        LockedOverlay(path="/usr/share/first", to="deps/first"),
+        LockedOverlay(artifact=archive, to="deps/first/second", strip=1),
+        LockedOverlay(path="/usr/share/third", to="deps/third"),
+    )
+
+    run(world, make_lock(source=git_source(overlays=overlays)))
+
+    assert seen == [[], ["first"]]
+    assert world.inside("{source}/deps/first/second/x.txt").is_file()
+
+
+def test_a_directory_of_the_image_replaces_nothing(world: Any, make_lock: MakeLock) -> None:
+    """Not even what an overlay before it laid."""
+    archive = world.stored("https://example.org/o.tar.gz", packed({"top/x.txt": "x"}))
+    world.git.trees = {COMMIT: {"setup.py": ""}}
+    overlays = (
+        LockedOverlay(artifact=archive, to="deps", strip=1),
+        LockedOverlay(path="/usr/share/x", to="deps"),
+    )
+
+    with pytest.raises(StageError) as caught:
+        run(world, make_lock(source=git_source(overlays=overlays)))
+
+    assert caught.value.reference == "overlay-over-files"
+    assert world.executor.commands == []
+
+
 @pytest.mark.parametrize(
     "tree",
     [{"place/file": ""}, {"place": "a file"}, {"place": "-> setup.py"}, {"place": "-> nowhere"}],
@@ -254,6 +345,30 @@ def test_a_directory_that_the_archive_lacks_is_said(world: Any, make_lock: MakeL
         overlaid(world, make_lock, {"setup.py": ""}, to="place", only="dta", strip=1)
 
     assert caught.value.reference == "archive-member-missing"
+
+
+def test_a_tree_that_leads_git_elsewhere_is_refused(world: Any, make_lock: MakeLock) -> None:
+    """A .git file out of an archive may name any place of the machine that unpacks it."""
+    archive = world.stored(
+        "https://example.org/t.tar.gz", packed({"t/sub/.git": "gitdir: /root/private/.git\n", "t/x": ""})
+    )
+
+    with pytest.raises(StageError) as caught:
+        run(world, make_lock(source=LockedSource(kind="archive", artifact=archive, strip=1)))
+
+    assert caught.value.reference == "git-outside-tree"
+    assert "sub/.git" in caught.value.what
+
+
+def test_files_that_only_name_others_are_told(world: Any, make_lock: MakeLock) -> None:
+    """A warning with their paths: the build may never look at them."""
+    pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n" + " " * 60
+    world.git.trees = {COMMIT: {"setup.py": "", "data/a.bin": pointer}}
+
+    (finding,) = run(world, make_lock(source=git_source())).findings
+
+    assert (finding.reference, finding.outcome) == ("lfs-pointers", "warned")
+    assert finding.what.endswith("data/a.bin")
 
 
 def test_preparation_runs_in_order_into_one_log(world: Any, make_lock: MakeLock) -> None:

@@ -11,23 +11,26 @@ from urllib.parse import urlsplit
 
 from packaging.requirements import InvalidRequirement, Requirement
 
+from torchbuild.cli.builder_image import image_to_lock
+from torchbuild.cli.late_answers import locked_late_sources
 from torchbuild.cli.local_files import LocalFiles
 from torchbuild.cli.places import Places
 from torchbuild.cli.recipe_files import public
 from torchbuild.cli.source_answers import SourceAnswer, SourceReader
-from torchbuild.cli.survey import find_image, survey_builder
+from torchbuild.cli.survey import survey_builder
 from torchbuild.context import Network
 from torchbuild.edges.download import Downloader
 from torchbuild.edges.git import GitEdge
 from torchbuild.edges.locators import MirrorSettings
-from torchbuild.edges.requirements import resolve_requirements
 from torchbuild.edges.store import DirectoryStore
 from torchbuild.errors import RecipeError
-from torchbuild.knowledge.tables import era_of_backend
+from torchbuild.knowledge.tables import era_fact, era_of_backend
 from torchbuild.model.artifact import Artifact
 from torchbuild.model.lock import Lock
 from torchbuild.model.recipe import Recipe
+from torchbuild.resolve.asked import ask
 from torchbuild.resolve.assemble import Answers, Survey, build_requirements, lock_of, verify_requirements
+from torchbuild.resolve.glibc import run_time_glibc
 
 __all__ = ["World", "credentials", "front_end_of", "make_lock", "mirror_settings", "world"]
 
@@ -82,17 +85,23 @@ def credentials(recipe: Recipe) -> dict[str, str]:
 
 
 def make_lock(recipe: Recipe, there: World, tell: Tell) -> Lock:
-    """The lock. What is fetched on the way stays in the store."""
-    recipe = public(recipe)
+    """The lock. What is fetched on the way stays in the store: no collection takes it before it is named."""
+    with there.store.shared():
+        return _make_lock(public(recipe), there, tell)
+
+
+def _make_lock(recipe: Recipe, there: World, tell: Tell) -> Lock:
     tell("looking at the builder: " + (recipe.image.name if recipe.image else "this machine"))
-    image = find_image(recipe)
+    image, builder = image_to_lock(recipe, there, tell)
     survey = survey_builder(recipe, image, there.places)
     source = recipe.source
     tell(f"reading the source: {source.git or source.archive or source.path}")
     answer = SourceReader(there).read(recipe)
     era, declared = front_end_of(answer)
+    asked = ask(recipe, era_fact(era), answer.tree, survey.compilers(), answer.epoch)
+    late = locked_late_sources(recipe, answer, asked, there)
     tell("resolving requirements for Python " + survey.python.version)
-    resolve = _resolver(recipe, survey, there)
+    resolve = _resolver(recipe, survey, there, run_time_glibc(recipe.target.glibc, survey.glibc))
     run = resolve(recipe.wheel.requires or (), ())
     pins = tuple(f"{name}=={version}" for name, version in _pins(run))
     everything = resolve(verify_requirements(recipe), pins)
@@ -100,12 +109,17 @@ def make_lock(recipe: Recipe, there: World, tell: Tell) -> Lock:
     return lock_of(
         recipe,
         Answers(
-            source=answer.source,
+            source=answer.source.model_copy(update={"late": late}),
             epoch=answer.epoch,
             era=era,
             image=image,
+            builder=builder,
+            tree=dict(answer.tree),
+            unpinned=answer.unpinned,
             survey=survey,
-            build_requires=resolve(build_requirements(recipe, era, declared), ()),
+            build_requires=_resolver(recipe, survey, there, survey.glibc)(
+                build_requirements(recipe, era, declared), ()
+            ),
             run_requires=run,
             verify_requires=tuple(item for item in everything if item.sha256 not in kept),
         ),
@@ -122,15 +136,17 @@ def _pins(artifacts: tuple[Artifact, ...]) -> list[tuple[str, str]]:
 Resolve = Callable[[tuple[str, ...], tuple[str, ...]], tuple[Artifact, ...]]
 
 
-def _resolver(recipe: Recipe, survey: Survey, there: World) -> Resolve:
+def _resolver(recipe: Recipe, survey: Survey, there: World, glibc: str) -> Resolve:
     def resolve(requirements: tuple[str, ...], constraints: tuple[str, ...]) -> tuple[Artifact, ...]:
         if not requirements:
             return ()
+        from torchbuild.edges.requirements import resolve_requirements  # noqa: PLC0415  a made lock needs none
+
         return resolve_requirements(
             requirements,
             python_version=survey.python.version,
             machine=recipe.target.machine,
-            glibc=survey.glibc,
+            glibc=glibc,
             constraints=constraints,
             index_url=there.mirrors.index_url,
         )

@@ -3,29 +3,49 @@
 from __future__ import annotations
 
 import hashlib
+import posixpath
 import re
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, overload
 
-from torchbuild.edges.archive import read_member, unpack
+from torchbuild.edges.archive import unpack
 from torchbuild.edges.atomic import translated
-from torchbuild.edges.debian import DebianMirror
+from torchbuild.edges.git_submodules import declared_paths
 from torchbuild.edges.locators import split_debian
 from torchbuild.edges.manifest import tree_digest
-from torchbuild.edges.web import Web
+from torchbuild.edges.tree_files import (
+    TreeFiles,
+    Wanted,
+    moved_from,
+    of_archive,
+    of_commit,
+    of_directory,
+    patched,
+)
 from torchbuild.errors import RecipeError
+from torchbuild.knowledge.tables import late_facts
 from torchbuild.model.artifact import Artifact
 from torchbuild.model.lock import LockedOverlay, LockedPatch, LockedPrepare, LockedSource
 from torchbuild.model.recipe import Overlay, Recipe, Series, Source
+from torchbuild.resolve.late_sources import is_pin
+from torchbuild.resolve.series import checked_names
 
 if TYPE_CHECKING:
     from torchbuild.cli.locking import World
+    from torchbuild.edges.debian import DebianMirror
 
 __all__ = ["SourceAnswer", "SourceReader", "series_names"]
 
 _SERIES_LINE = re.compile(r"^(?P<name>[^\s#]+)(?:\s+(?P<options>-\S+))?\s*(?:#.*)?$")
+
+
+_FRONT_END = "pyproject.toml"
+_MODULES = ".gitmodules"
+_MOST_NAMES = 5
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,7 +57,38 @@ class SourceAnswer:
     epoch: int
     """Seconds since 1970."""
     pyproject: bytes
-    """The tree's own; empty where it has none."""
+    """The tree's own, with all patches; empty where it has none."""
+    tree: Mapping[str, str] = field(default_factory=dict)
+    """Its CMake files, its pyproject.toml and its pins, with all patches: text by path."""
+    brought: tuple[str, ...] = ()
+    """Folders that a tree fetches by itself where they are missing, and that this one has."""
+    unpinned: tuple[str, ...] = ()
+    """What nobody answers for, each in a sentence."""
+
+
+class _Patch(NamedTuple):
+    """A patch, with what is in it."""
+
+    locked: LockedPatch
+    content: bytes
+
+
+class _Found(NamedTuple):
+    """A tree before its patches."""
+
+    locked: LockedSource
+    epoch: int
+    files: TreeFiles
+
+
+def _is_telling(name: str) -> bool:
+    """Whether a file says how the tree is built."""
+    return name in (_FRONT_END, _MODULES) or name.endswith((".cmake", "CMakeLists.txt")) or is_pin(name)
+
+
+def _brought(names: Collection[str]) -> set[str]:
+    wanted = {fact.to for fact in late_facts()}
+    return {folder for folder in wanted if any(name.startswith(f"{folder}/") for name in names)}
 
 
 class SourceReader:
@@ -45,59 +96,71 @@ class SourceReader:
 
     def __init__(self, there: World) -> None:
         self._there = there
+        self._doubts: list[str] = []
 
     def read(self, recipe: Recipe) -> SourceAnswer:
-        """The source, exactly."""
+        """The source, exactly, and its telling files as they will be once all patches are applied."""
         source = recipe.source
-        if source.git is not None:
-            kind, epoch, pyproject = self._git(source, source.git)
-        elif source.archive is not None:
-            kind, epoch, pyproject = self._archive(source, source.archive)
-        else:
-            kind, epoch, pyproject = self._path(source, source.path or ".")
         series = self._artifact(source.series.archive, source.series.sha256) if source.series else None
         patches = (*self._series(source.series, series), *(self._patch(path) for path in source.patches))
+        older = moved_from(patch.content for patch in patches)
+        found = self._tree(source, lambda name: _is_telling(name) or name in older)
+        contents = [(patch.locked.name, patch.content) for patch in patches]
+        texts = patched(found.files.texts, contents, _is_telling)
+        if source.git is None and source.submodules == "recursive":
+            _require_submodules(source, texts.get(_MODULES, b""), found.files.names)
         return SourceAnswer(
-            source=kind.model_copy(
+            source=found.locked.model_copy(
                 update={
                     "series": series,
-                    "patches": patches,
+                    "patches": tuple(patch.locked for patch in patches),
                     "overlays": tuple(self._overlay(item) for item in source.overlay),
                     "prepare": tuple(LockedPrepare(argv=item.argv, cwd=item.cwd) for item in source.prepare),
                 }
             ),
-            epoch=epoch,
-            pyproject=pyproject,
+            epoch=found.epoch,
+            pyproject=texts.get(_FRONT_END, b""),
+            tree={
+                name: content.decode(errors="replace")
+                for name, content in sorted(texts.items())
+                if _is_telling(name) and name != _MODULES
+            },
+            brought=tuple(sorted(_brought(found.files.names))),
+            unpinned=tuple(self._doubts),
         )
 
-    def _git(self, source: Source, url: str) -> tuple[LockedSource, int, bytes]:
+    def _tree(self, source: Source, wanted: Wanted) -> _Found:
+        if source.git is not None:
+            return self._git(source, source.git, wanted)
+        if source.archive is not None:
+            return self._archive(source, source.archive, wanted)
+        return self._path(source, source.path or ".", wanted)
+
+    def _git(self, source: Source, url: str, wanted: Wanted) -> _Found:
         git = self._there.git
-        commit = git.resolve_ref(url, source.ref or "HEAD")
-        bare = git.fetch_commit(url, commit)
+        bare, commit = git.locate(url, source.ref or "HEAD")
         modules = git.locked_submodules(url, commit) if source.submodules == "recursive" else ()
         locked = LockedSource(kind="git", url=url, ref=source.ref or "", commit=commit, submodules=modules)
-        return (
-            locked,
-            source.epoch or git.commit_time(bare, commit),
-            git.show(bare, commit, "pyproject.toml") or b"",
-        )
+        return _Found(locked, source.epoch or git.commit_time(bare, commit), of_commit(bare, commit, wanted))
 
-    def _archive(self, source: Source, archive: str) -> tuple[LockedSource, int, bytes]:
+    def _archive(self, source: Source, archive: str, wanted: Wanted) -> _Found:
         artifact = self._artifact(archive, source.sha256)
         locked = LockedSource(kind="archive", artifact=artifact, strip=source.strip)
-        content = (
-            read_member(self._stored(artifact), "pyproject.toml", strip=source.strip) if artifact else None
-        )
-        return locked, source.epoch or 0, content or b""
+        files = of_archive(self._stored(artifact), wanted, strip=source.strip)
+        return _Found(locked, source.epoch or 0, files)
 
-    def _path(self, source: Source, path: str) -> tuple[LockedSource, int, bytes]:
+    def _path(self, source: Source, path: str, wanted: Wanted) -> _Found:
         folder = self._there.recipe_dir / path
         if not folder.is_dir():
             raise _missing("source.path", folder)
         locked = LockedSource(kind="path", path=path, tree=tree_digest(folder, without=(".git",)))
-        pyproject = folder / "pyproject.toml"
-        content = _content(pyproject, "source.path") if pyproject.is_file() else b""
-        return locked, source.epoch or 0, content
+        return _Found(locked, source.epoch or 0, of_directory(folder, wanted))
+
+    @overload
+    def _artifact(self, where: str, sha256: str | None) -> Artifact: ...
+
+    @overload
+    def _artifact(self, where: None, sha256: str | None) -> None: ...
 
     def _artifact(self, where: str | None, sha256: str | None) -> Artifact | None:
         """Locator, digest and, for a publisher that tells it, size; the file is in the store afterwards."""
@@ -114,10 +177,17 @@ class SourceReader:
         self._there.network.fetch((artifact,), lambda _done, _total, _name: None)
         return artifact.model_copy(update={"size": self._stored(artifact).stat().st_size})
 
+    @cached_property
+    def _mirror(self) -> DebianMirror:
+        from torchbuild.edges.debian import DebianMirror  # noqa: PLC0415  only a lock in the making asks a mirror
+        from torchbuild.edges.web import Web  # noqa: PLC0415
+
+        return DebianMirror(Web(), self._there.places.cache, self._there.mirrors)
+
     def _debian(self, where: str, sha256: str | None) -> Artifact:
         suite, package, file = split_debian(where)
-        mirror = DebianMirror(Web(), self._there.places.cache, self._there.mirrors)
-        found = next((item for item in mirror.source_files(suite, package) if item.locator == where), None)
+        files = self._mirror.source_files(suite, package)
+        found = next((item for item in files if item.locator == where), None)
         if found is None and sha256 is not None:
             return Artifact(locator=where, sha256=sha256)
         if found is None or (sha256 is not None and found.sha256 != sha256):
@@ -130,6 +200,8 @@ class SourceReader:
                 ),
                 fix="Name a file of the suite's current source package, or give the digest of an older one.",
             )
+        if sha256 is None and (doubt := self._mirror.doubt(suite)):
+            self._doubts.append(f"{where}: its digest is what the mirror said, and {doubt}")
         return found
 
     def _stored(self, artifact: Artifact) -> Path:
@@ -138,12 +210,11 @@ class SourceReader:
             raise _missing(artifact.locator, Path(artifact.name))
         return path
 
-    def _patch(self, path: str) -> LockedPatch:
+    def _patch(self, path: str) -> _Patch:
         file = self._there.recipe_dir / path
-        digest = hashlib.sha256(_content(file, "source.patches")).hexdigest()
-        return LockedPatch(name=file.name, sha256=digest, origin=f"recipe:{path}")
+        return _locked_patch(file.name, _content(file, "source.patches"), f"recipe:{path}")
 
-    def _series(self, series: Series | None, artifact: Artifact | None) -> tuple[LockedPatch, ...]:
+    def _series(self, series: Series | None, artifact: Artifact | None) -> tuple[_Patch, ...]:
         if series is None:
             return ()
         if artifact is None:
@@ -189,12 +260,40 @@ def series_names(text: str, exclude: tuple[str, ...]) -> tuple[str, ...]:
             why=f"wanted names out of {', '.join(names)}",
             fix="Correct source.series.exclude.",
         )
-    return tuple(name for name in names if name not in exclude)
+    return checked_names(name for name in names if name not in exclude)
 
 
-def _from_series(folder: Path, path: str, name: str) -> LockedPatch:
-    digest = hashlib.sha256(_content(folder / path / name, "the series")).hexdigest()
-    return LockedPatch(name=name, sha256=digest, origin=f"series:{path}/{name}")
+def _from_series(folder: Path, path: str, name: str) -> _Patch:
+    return _locked_patch(name, _content(folder / path / name, "the series"), f"series:{path}/{name}")
+
+
+def _locked_patch(name: str, content: bytes, origin: str) -> _Patch:
+    digest = hashlib.sha256(content).hexdigest()
+    return _Patch(LockedPatch(name=name, sha256=digest, origin=origin), content)
+
+
+def _require_submodules(source: Source, modules: bytes, names: frozenset[str]) -> None:
+    """Refuse a tree whose .gitmodules wants directories in which nothing lies, and that no overlay fills.
+
+    Archives that a forge makes of a commit are such trees: their submodules are missing without a word.
+    """
+    filled = tuple(f"{posixpath.normpath(item.to)}/" for item in source.overlay)
+    missing = [
+        path
+        for path in (declared_paths(modules) if modules else ())
+        if not any(name.startswith(f"{path}/") for name in names) and not f"{path}/".startswith(filled)
+    ]
+    if missing:
+        some = ", ".join((*missing[:_MOST_NAMES], *("…" for _ in missing[_MOST_NAMES : _MOST_NAMES + 1])))
+        raise RecipeError(
+            "source-lacks-submodules",
+            f"{source.archive or source.path}: {len(missing)} submodules of the tree are not in it",
+            why=(
+                f"seen in .gitmodules, and empty: {some}",
+                "wanted: a tree with its submodules, as git clones it",
+            ),
+            fix='Set source.git and source.ref instead; or submodules = "system" to build without them.',
+        )
 
 
 def _read(path: Path) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, BinaryIO, NoReturn
 
@@ -17,7 +18,7 @@ from torchbuild.edges.archive_members import LONGEST_NAME, Member, members, read
 from torchbuild.edges.atomic import leftovers, remove_tree, replace_directory, temp_beside, translated
 from torchbuild.errors import FetchError
 
-__all__ = ["read_member", "unpack"]
+__all__ = ["read_member", "read_members", "unpack"]
 
 _CHUNK = 1 << 20
 _SMALL = 16 << 20
@@ -94,6 +95,28 @@ def read_member(archive: Path, name_suffix: str, *, strip: int = 1) -> bytes | N
             if member.kind == "file" and parts[strip:] == wanted:
                 return _bytes_of(archive, member)
     return None
+
+
+def read_members(archive: Path, wanted: Callable[[str], bool], *, strip: int = 1) -> dict[str, bytes]:
+    """Small files out of an archive in one pass, without unpacking it.
+
+    Args:
+        archive: the file.
+        wanted: asked of every regular file once, by the name that is left after `strip` leading parts.
+        strip: leading parts to ignore; what has no more parts than that is no file of the tree.
+
+    Raises:
+        As `read_member`.
+    """
+    found = {}
+    with contextlib.closing(members(archive)) as packed:
+        for member in packed:
+            parts = [part for part in member.name.split("/") if part not in ("", ".")][strip:]
+            if member.kind in ("file", "hardlink") and parts and ".." not in parts:
+                name = "/".join(parts)
+                if wanted(name) and member.kind == "file":
+                    found[name] = _bytes_of(archive, member)
+    return found
 
 
 def _bytes_of(archive: Path, member: Member) -> bytes:

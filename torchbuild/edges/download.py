@@ -7,8 +7,6 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING
 
 from torchbuild.edges.atomic import translated
-from torchbuild.edges.fetch_one import Places, bring
-from torchbuild.edges.web import Web
 from torchbuild.errors import FetchError, HostError, TorchbuildError
 
 if TYPE_CHECKING:
@@ -17,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from torchbuild.context import Store
+    from torchbuild.edges.fetch_one import Places
     from torchbuild.edges.locators import MirrorSettings
     from torchbuild.model.artifact import Artifact
 
@@ -102,6 +101,9 @@ class Downloader:
         missing = [artifact for artifact in once.values() if self._store.get(artifact.sha256) is None]
         if not missing:
             return
+        from torchbuild.edges.fetch_one import Places  # noqa: PLC0415  a build that has all needs no client
+        from torchbuild.edges.web import Web  # noqa: PLC0415
+
         partial = self._cache_dir / "partial"
         with translated(partial):
             partial.mkdir(parents=True, exist_ok=True)
@@ -147,6 +149,8 @@ def _job(
     places: Places, artifact: Artifact, on_bytes: Callable[[int], None], stop: threading.Event
 ) -> TorchbuildError | None:
     """One file; what only concerns that file is returned, what ends everything is raised."""
+    from torchbuild.edges.fetch_one import bring  # noqa: PLC0415  as above
+
     if stop.is_set():
         return None
     try:

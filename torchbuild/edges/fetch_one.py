@@ -17,6 +17,7 @@ from torchbuild.edges.atomic import translated
 from torchbuild.edges.locators import (
     MirrorSettings,
     debian_paths,
+    debian_pool_path,
     mirrored,
     split_debian,
     split_pypi,
@@ -106,12 +107,17 @@ def candidates(places: Places, locator: str) -> tuple[str, ...]:
         found = places.index.find(*split_pypi(locator))
         return mirrored(found.url, prefixes)
     if locator_kind(locator) == "debian":
-        _, source, file = split_debian(locator)
         base = debian_mirror(places.mirrors.debian)
-        return tuple(
-            url for path in debian_paths(source, file) for url in mirrored(f"{base}/{path}", prefixes)
-        )
+        return tuple(url for path in _debian_paths(locator) for url in mirrored(f"{base}/{path}", prefixes))
     return web_candidates(locator, places.mirrors)
+
+
+def _debian_paths(locator: str) -> tuple[str, ...]:
+    packed = debian_pool_path(locator)
+    if packed is not None:
+        return (packed,)
+    _, source, file = split_debian(locator)
+    return debian_paths(source, file)
 
 
 def _from_candidates(

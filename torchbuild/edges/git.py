@@ -2,37 +2,39 @@
 
 from __future__ import annotations
 
-import hashlib
+import contextlib
 import re
-import time
-from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from torchbuild.edges import git_checkout, git_refs, patches
+from torchbuild.edges import git_cache, git_checkout, git_refs, patches
 from torchbuild.edges.atomic import remove_tree, translated
 from torchbuild.edges.git_address import check_url
-from torchbuild.edges.git_command import Ended, git, local_git, rewriting, unprompted_ssh
+from torchbuild.edges.git_command import Ended, Running, git, local_git, rewriting, unprompted_ssh
 from torchbuild.edges.git_failures import failure
 from torchbuild.edges.git_submodules import submodules_of
 from torchbuild.edges.locators import without_credentials
-from torchbuild.edges.patience import PassingError, persistently
+from torchbuild.edges.patience import FRUITLESS, Halt, persistently
+from torchbuild.edges.together import all_of
 from torchbuild.errors import FetchError, RecipeError
 from torchbuild.model.lock import LockedSubmodule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 __all__ = ["GitEdge"]
 
+T = TypeVar("T")
+
 _COMMIT = re.compile(r"[0-9a-f]{40}")
-_AT_ONCE = 4
+_AT_ONCE = 8
 _UNADVERTISED = ("unadvertised object", "does not support shallow")
 _DAMAGED = ("missing blob", "missing tree", "bad object", "did not send all necessary", "unable to read ")
 _NOT_OURS = ("not our ref", "couldn't find remote ref")
-_EVERYTHING = ["+refs/heads/*:refs/all/heads/*", "+refs/tags/*:refs/all/tags/*"]
-# A line that is dead for a minute is an error that may pass, not a reason to wait for hours.
-_STALLED = ("-c", "http.lowSpeedLimit=1000", "-c", "http.lowSpeedTime=60")
+_BRANCHES = ["+refs/heads/*:refs/all/heads/*", "+refs/tags/*:refs/all/tags/*"]
+_EVERYTHING = ["+refs/*:refs/all/*"]
+_STALLED_S = 60
 
 
 class GitEdge:
@@ -43,21 +45,29 @@ class GitEdge:
         cache: Path,
         *,
         prefixes: Mapping[str, str] | None = None,
-        pause: Callable[[float], None] = time.sleep,
+        pause: Callable[[float], None] | None = None,
+        stalled_s: int = _STALLED_S,
+        tries: int = FRUITLESS,
     ) -> None:
         """Nothing is made or read yet.
 
         Args:
             cache: directory of all caches; bare repositories lie in ``git/`` below it.
             prefixes: prefix of an address -> what replaces it on this machine, as git's ``insteadOf``.
-            pause: how to wait between tries, in seconds.
+            pause: how to wait between tries, in seconds; None: the clock.
+            stalled_s: seconds without a kilobyte a second after which a line counts as dead: that is an
+                error that may pass, not a reason to wait for hours.
+            tries: how often to try in a row before such an error counts.
         """
         self._cache = cache / "git"
         self._prefixes = dict(prefixes or {})
-        self._pause = pause
+        self._halt, self._running = Halt(pause), Running()
+        self._stalled_s, self._tries = stalled_s, tries
 
     def resolve_ref(self, url: str, ref: str) -> str:
-        """The commit that `ref` names at `url` now; a whole commit id is taken as it is.
+        """What `ref` names at `url` now; a whole commit id is taken as it is.
+
+        The commit, but for an annotated tag of a bundle: that is known once it was fetched, see `locate`.
 
         Raises:
             RecipeError: ``git-url-refused``, ``git-ref-refused``.
@@ -70,6 +80,18 @@ class GitEdge:
 
         return git_refs.resolve(ask, url, ref)
 
+    def locate(self, url: str, ref: str) -> tuple[Path, str]:
+        """The commit that `ref` names now, fetched: the bare repository that holds it, and its id.
+
+        Raises:
+            As `resolve_ref` and `fetch_commit`.
+        """
+        named = self.resolve_ref(url, ref)
+        bare = self.fetch_commit(url, named)
+        # a bundle does not say of a tag what it tags
+        commit = git_checkout.one_line(["rev-parse", "--verify", f"{named}^{{commit}}"], bare, named)
+        return (bare if commit == named else self.fetch_commit(url, commit)), commit
+
     def fetch_commit(self, url: str, commit: str) -> Path:
         """A bare repository of the shared cache that holds the commit with its whole tree.
 
@@ -81,8 +103,6 @@ class GitEdge:
             FetchError: ``git-commit-missing`` and those of `resolve_ref`.
             HostError: ``git-missing``, ``disk-full``, ``not-writable``.
         """
-        from filelock import FileLock  # noqa: PLC0415
-
         check_url(url)
         if not _COMMIT.fullmatch(commit):
             raise RecipeError(
@@ -91,34 +111,78 @@ class GitEdge:
                 why=("wanted: 40 lower-case hexadecimal digits",),
                 fix="Write the whole commit id; git rev-parse REF^{commit} prints it.",
             )
-        bare = self._bare(url)
+        bare = git_cache.bare_of(self._cache, url)
         with translated(bare):
             self._cache.mkdir(parents=True, exist_ok=True)
-        with FileLock(f"{bare}.lock"):
-            if not _is_whole(bare, commit):
+        with self._holding(bare):
+            if not git_cache.is_whole(bare, commit):
                 self._bring_whole(bare, url, commit)
+            git_cache.note_whole(bare, commit)
         return bare
 
-    def _bare(self, url: str) -> Path:
-        return self._cache / f"{hashlib.sha256(without_credentials(url).encode()).hexdigest()[:20]}.git"
+    @contextlib.contextmanager
+    def _holding(self, bare: Path) -> Iterator[None]:
+        """Alone with one repository of the cache; whoever interrupts need not wait for another process."""
+        from filelock import FileLock, Timeout  # noqa: PLC0415
+
+        lock = FileLock(f"{bare}.lock")
+        while not lock.is_locked:
+            self._halt.check()
+            with contextlib.suppress(Timeout):
+                lock.acquire(timeout=1)
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def fetch_commits(self, wanted: Sequence[tuple[str, str]], on_done: Callable[[int], None]) -> None:
+        """Bring commits into the cache, several at a time; those that are there cost no request.
+
+        All are tried; what failed is raised once, together.
+
+        Args:
+            wanted: address and commit of each.
+            on_done: told the index of each that is there, in the caller's thread.
+
+        Raises:
+            FetchError: ``several-not-fetched``; for a single one as `fetch_commit`.
+            RecipeError, HostError: as `fetch_commit`.
+        """
+        self._together([partial(self.fetch_commit, *item) for item in wanted], on_done)
+
+    def cached(self, url: str, commit: str) -> Path | None:
+        """The bare repository of the cache that holds the commit; None where it must be fetched first.
+
+        The network is never asked. As cheap as a few looks at the file system; see `git_cache.cached`.
+        """
+        bare = git_cache.bare_of(self._cache, url)
+        return bare if git_cache.cached(bare, commit) else None
+
+    def _together(self, jobs: Sequence[Callable[[], T]], on_done: Callable[[int], None]) -> list[T]:
+        return all_of(jobs, at_once=_AT_ONCE, what="repositories", on_done=on_done, give_up=self._give_up)
+
+    def _give_up(self) -> None:
+        """End what runs and wake what waits; this edge fetches no more."""
+        self._halt.stop()
+        self._running.end()
 
     def _bring_whole(self, bare: Path, url: str, commit: str) -> None:
         """Fetch into the cache; into a new repository where the old one has lost objects."""
-        if _has_mark(bare, commit):
+        if git_cache.has_mark(bare, commit):
             remove_tree(bare)
-        _init(bare)
-        _drop_leftovers(bare)
+        git_cache.make(bare)
+        git_cache.drop_leftovers(bare)
         try:
             self._bring(bare, url, commit)
         except FetchError as error:
             if not any(sign in " ".join(error.why).lower() for sign in _DAMAGED):
                 raise
             remove_tree(bare)
-            _init(bare)
+            git_cache.make(bare)
             self._bring(bare, url, commit)
 
     def _bring(self, bare: Path, url: str, commit: str) -> None:
-        mark = _mark(commit)
+        mark = git_cache.mark(commit)
         doing = f"fetch commit {commit}"
         try:
             self._fetch(bare, url, doing, ["--depth=1"], [f"+{commit}:{mark}"])
@@ -128,11 +192,18 @@ class GitEdge:
                 raise _no_commit(url, commit, error.why) from error
             if not any(sign in said for sign in _UNADVERTISED):
                 raise
-            self._fetch(bare, url, doing, ["--unshallow"] if (bare / "shallow").exists() else [], _EVERYTHING)
-            local_git(["update-ref", mark, f"{commit}^{{commit}}"], cwd=bare)
-        if not _is_whole(bare, commit):
+            self._bring_history(bare, url, commit)
+        if not git_cache.is_whole(bare, commit):
             local_git(["update-ref", "-d", mark], cwd=bare)
             raise _no_commit(url, commit, ("seen: the server sent no such commit with a whole tree",))
+
+    def _bring_history(self, bare: Path, url: str, commit: str) -> None:
+        """From a server that gives no single commits: all branches and tags, then all that has a name."""
+        for refspecs in (_BRANCHES, _EVERYTHING):
+            whole = ["--unshallow"] if (bare / "shallow").exists() else []
+            self._fetch(bare, url, f"fetch the history with {commit}", whole, refspecs)
+            if not local_git(["update-ref", git_cache.mark(commit), f"{commit}^{{commit}}"], cwd=bare).status:
+                return
 
     def _fetch(self, bare: Path, url: str, doing: str, options: list[str], refspecs: list[str]) -> None:
         quiet = ["--quiet", "--no-tags", "--no-write-fetch-head", "--recurse-submodules=no", "--no-auto-gc"]
@@ -147,22 +218,32 @@ class GitEdge:
         with translated(place):
             place.mkdir(parents=True, exist_ok=True)
         environ = rewriting(self._prefixes)
-        # The user's own insteadOf may lead to another protocol: that is then the one asked for.
-        real = (
-            git(["ls-remote", "--get-url", "--", url], cwd=place, environ=environ).out.decode().strip() or url
-        )
-        spoken = check_url(real)
-        options = ["-c", "protocol.allow=never", "-c", f"protocol.{spoken}.allow=always", *_STALLED]
+        spoken = check_url(self._real(url, environ))
+        stalled = ["-c", "http.lowSpeedLimit=1000", "-c", f"http.lowSpeedTime={self._stalled_s}"]
+        options = ["-c", "protocol.allow=never", "-c", f"protocol.{spoken}.allow=always", *stalled]
         if spoken == "ssh":
-            environ |= unprompted_ssh(place)
+            environ |= unprompted_ssh(place, self._stalled_s)
 
         def attempt() -> Ended:
-            ended = git([*options, *command, "--", *after], cwd=place, environ=environ)
+            self._halt.check()
+            ended = git([*options, *command, "--", *after], cwd=place, environ=environ, running=self._running)
             if ended.status:
                 raise failure(ended.err, url, doing)
             return ended
 
-        return persistently(attempt, self._pause)
+        return persistently(attempt, self._halt.pause, tries=self._tries)
+
+    def _real(self, url: str, environ: Mapping[str, str]) -> str:
+        """Where git will go: the user's own insteadOf may lead to another protocol, which is then spoken."""
+        if not self._prefixes and not self._has_rules:
+            return url
+        asked = git(["ls-remote", "--get-url", "--", url], cwd=self._cache, environ=environ)
+        return asked.out.decode().strip() or url
+
+    @cached_property
+    def _has_rules(self) -> bool:
+        rules = git(["config", "--get-regexp", r"^url\..*\.insteadof$"], cwd=self._cache)
+        return rules.status == 0
 
     def locked_submodules(self, url: str, commit: str) -> tuple[LockedSubmodule, ...]:
         """All submodules of a commit, nested ones included, paths from the top, sorted; each one fetched.
@@ -172,11 +253,10 @@ class GitEdge:
         """
         level = [LockedSubmodule(path="", url=url, commit=commit)]
         found: dict[str, LockedSubmodule] = {}
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
-            while level:
-                below = [child for children in pool.map(self._children, level) for child in children]
-                found |= {child.path: child for child in below}
-                level = below
+        while level:
+            jobs = [partial(self._children, parent) for parent in level]
+            level = [child for children in self._together(jobs, lambda _index: None) for child in children]
+            found |= {child.path: child for child in level}
         return tuple(found[path] for path in sorted(found))
 
     def _children(self, parent: LockedSubmodule) -> list[LockedSubmodule]:
@@ -211,50 +291,29 @@ class GitEdge:
         """A work tree with its own ``.git``, at the commit; see `git_checkout.check_out`."""
         git_checkout.check_out(bare, commit, destination, url)
 
+    def check_out_all(
+        self, wanted: Sequence[tuple[Path, str, Path, str]], on_done: Callable[[int], None]
+    ) -> None:
+        """Several work trees, none of them inside another one; each as `check_out`.
+
+        Args:
+            wanted: the arguments of `check_out` for each.
+            on_done: told the index of each that is laid, in the caller's thread.
+
+        Raises:
+            As `check_out`.
+        """
+        all_of(
+            [partial(self.check_out, *item) for item in wanted],
+            at_once=_AT_ONCE,
+            what="work trees",
+            on_done=on_done,
+            give_up=self._give_up,
+        )
+
     def apply_patch(self, tree: Path, patch: Path, strip: int = 1, *, fuzz: bool = False) -> None:
         """Apply all of a patch or nothing; see `patches.apply`, which also tells how loosely it was done."""
         patches.apply(tree, patch, strip=strip, fuzz=fuzz)
-
-
-def _mark(commit: str) -> str:
-    """The ref that keeps a commit from being collected. Git sets it only once all objects are there."""
-    return f"refs/torchbuild/{commit}"
-
-
-def _has_mark(bare: Path, commit: str) -> bool:
-    if not (bare / "HEAD").exists():
-        return False
-    return local_git(["show-ref", "--verify", "--quiet", _mark(commit)], cwd=bare).status == 0
-
-
-def _is_whole(bare: Path, commit: str) -> bool:
-    """Whether the commit's tree is here, each file of it."""
-    if not _has_mark(bare, commit):
-        return False
-    walk = ["rev-list", "--objects", "--no-walk", "--quiet", f"{commit}^{{commit}}"]
-    return local_git(walk, cwd=bare).status == 0
-
-
-def _init(bare: Path) -> None:
-    """An empty bare repository that gives any commit it holds to whoever asks on this machine."""
-    for arguments in (
-        ["init", "--quiet", "--bare", "--template=", str(bare)],
-        ["-C", str(bare), "config", "uploadpack.allowAnySHA1InWant", "true"],
-        ["-C", str(bare), "config", "gc.auto", "0"],
-        ["-C", str(bare), "config", "maintenance.auto", "false"],
-    ):
-        ended = local_git(arguments, cwd=bare.parent)
-        if ended.status:
-            known = failure(ended.err, str(bare), "make a repository of the cache")
-            raise known.error if isinstance(known, PassingError) else known
-
-
-def _drop_leftovers(bare: Path) -> None:
-    """Remove what a killed git left: its locks would stop every git after it. The caller holds ours."""
-    left = [*bare.glob("*.lock"), *bare.glob("refs/**/*.lock"), *bare.glob("objects/pack/tmp_*")]
-    for path in left:
-        with translated(path):
-            path.unlink(missing_ok=True)
 
 
 def _no_commit(url: str, commit: str, why: tuple[str, ...]) -> FetchError:

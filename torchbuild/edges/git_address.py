@@ -6,7 +6,7 @@ import re
 
 from torchbuild.errors import RecipeError
 
-__all__ = ["check_ref", "check_url", "scheme"]
+__all__ = ["check_ref", "check_url", "scheme", "shown_address"]
 
 _SCHEMES = ("https", "http", "ssh", "git", "file")
 _SCP = re.compile(r"(?:[A-Za-z0-9._~+-]+@)?[A-Za-z0-9][A-Za-z0-9._-]*:(?!//)[^\s]+")
@@ -25,17 +25,30 @@ def scheme(url: str) -> str:
     return "ssh" if "://" not in url and _SCP.fullmatch(url) else ""
 
 
+def shown_address(url: str) -> str:
+    """What may be shown of something that should be an address: no user, no password, no query."""
+    return re.sub(r"(://)[^/]*@|[?#].*", r"\1", url, flags=re.DOTALL)
+
+
 def check_url(url: str) -> str:
     """The scheme of an address that git may be given.
 
     Raises:
-        RecipeError: ``git-url-refused`` for options, remote helpers, relative paths and unknown schemes.
+        RecipeError: ``git-url-refused`` for options, remote helpers, relative paths and unknown schemes, and
+            for a query: git would not know what to do with it, and tokens stand there.
     """
-    found = scheme(url)
+    found, shown = scheme(url), shown_address(url)
+    if found in {"http", "https"} and re.search(r"[?#]", url):
+        raise RecipeError(
+            "git-url-refused",
+            f"{shown}: not an address that git may be given",
+            why=("seen: a query or a fragment behind the path", "wanted: an address that ends with its path"),
+            fix="Leave it out; set up a credential helper for tokens, see: git help gitcredentials.",
+        )
     if not found:
         raise RecipeError(
             "git-url-refused",
-            f"{url!r}: not an address that git may be given",
+            f"{shown!r}: not an address that git may be given",
             why=(f"wanted: one of {', '.join(_SCHEMES)}, or user@host:path, or an absolute path",),
             fix="Write the repository's whole address, beginning with https://.",
         )

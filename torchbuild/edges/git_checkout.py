@@ -14,6 +14,23 @@ from torchbuild.errors import FetchError, HostError, StageError
 __all__ = ["check_out", "commit_time", "one_line"]
 
 
+_GIVER = "--upload-pack=git -c 'safe.directory=*' upload-pack"
+"""The other half of a fetch. The cache may be another user's: what it gives is named by its digest."""
+
+
+_SETTINGS = """\
+[core]
+\tlogAllRefUpdates = false
+\thooksPath = /dev/null
+\tautocrlf = false
+[gc]
+\tauto = 0
+[maintenance]
+\tauto = false
+"""
+"""A reflog would hold this machine's name and clock; hooks and tidying are for people."""
+
+
 def one_line(arguments: list[str], bare: Path, commit: str) -> str:
     """What git answers about a commit of the cache.
 
@@ -86,18 +103,12 @@ def _is_empty(directory: Path) -> bool:
 
 def _lay_down(bare: Path, commit: str, tree: Path, url: str) -> None:
     _git(["init", "--quiet", "--template=", str(tree)], tree.parent, commit)
-    settings = {
-        "core.logAllRefUpdates": "false",  # a reflog would hold this machine's name and clock
-        "core.hooksPath": os.devnull,
-        "core.autocrlf": "false",
-        "gc.auto": "0",
-        "maintenance.auto": "false",
-        "remote.origin.url": url,
-    }
-    for name, value in settings.items():
-        _git(["config", name, value], tree, commit)
+    config = tree / ".git" / "config"
+    quoted = url.replace("\\", "\\\\").replace('"', '\\"')
+    with translated(config):
+        config.write_text(f'{config.read_text()}{_SETTINGS}[remote "origin"]\n\turl = "{quoted}"\n')
     fetch = ["fetch", "--quiet", "--depth=1", "--no-tags", "--no-write-fetch-head", "--recurse-submodules=no"]
-    _git([*fetch, "--", str(bare), commit], tree, commit)
+    _git([*fetch, _GIVER, "--", str(bare), commit], tree, commit)
     _git(["checkout", "--quiet", "--force", "--no-recurse-submodules", "--detach", commit], tree, commit)
 
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import subprocess
 import tempfile
-from typing import TYPE_CHECKING, NamedTuple
+import threading
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from torchbuild.errors import HostError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-__all__ = ["Ended", "git", "local_git", "rewriting", "unprompted_ssh"]
+__all__ = ["Ended", "Running", "git", "local_git", "rewriting", "unprompted_ssh"]
 
 # What a surrounding git would hand to its children, see `git rev-parse --local-env-vars`, and what else would
 # change the meaning of a command. The user's own GIT_CONFIG_GLOBAL, GIT_SSH, GIT_SSL_CAINFO and so on stay.
@@ -55,6 +57,46 @@ class Ended(NamedTuple):
     """What it said on stderr."""
 
 
+class Running:
+    """Git processes that several threads started, so that one can end them all."""
+
+    def __init__(self) -> None:
+        """None runs yet."""
+        self._lock = threading.Lock()
+        self._there: set[subprocess.Popen[bytes]] = set()
+
+    @contextlib.contextmanager
+    def holding(self, process: subprocess.Popen[bytes]) -> Iterator[None]:
+        """Count the process as running; it ends with whatever is raised meanwhile."""
+        with self._lock:
+            self._there.add(process)
+        try:
+            yield
+        except BaseException:
+            _end(process)
+            raise
+        finally:
+            with self._lock:
+                self._there.discard(process)
+
+    def end(self) -> None:
+        """End them; who waits for one sees that it was killed."""
+        with self._lock:
+            for process in self._there:
+                _end(process)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a git with all that it started: a helper that waits for a server would hold the line for git."""
+    import psutil  # noqa: PLC0415  only where something is interrupted
+
+    with contextlib.suppress(psutil.Error):
+        git = psutil.Process(process.pid)
+        for child in (*git.children(recursive=True), git):
+            with contextlib.suppress(psutil.Error):
+                child.terminate()
+
+
 def git(
     arguments: Sequence[str],
     *,
@@ -62,8 +104,17 @@ def git(
     environ: Mapping[str, str] | None = None,
     stdin: bytes = b"",
     unset: Sequence[str] = (),
+    running: Running | None = None,
 ) -> Ended:
     """Run git with the user's own configuration, without what a surrounding git would hand over.
+
+    Args:
+        arguments: what follows ``git``.
+        cwd: where it runs.
+        environ: further variables.
+        stdin: what it reads.
+        unset: further variables that it must not see.
+        running: where it counts while it runs.
 
     Raises:
         HostError: ``git-missing``.
@@ -81,18 +132,19 @@ def git(
         given.write(stdin)
         given.seek(0)
         try:
-            status, out, err = Git(cwd).execute(
+            process = Git(cwd).execute(
                 ["env", *removed, *_leash(), "git", *arguments],
                 istream=given,
-                with_extended_output=True,
-                with_exceptions=False,
-                stdout_as_string=False,
-                strip_newline_in_stdout=False,
+                as_process=True,
                 env=own,
                 umask=0o022,
             )
         except (GitCommandNotFound, OSError) as error:
             raise _no_git(str(error)) from error
+        started = cast("subprocess.Popen[bytes]", process.proc)
+        with (running or Running()).holding(started):
+            out, said = started.communicate()
+    status, err = started.returncode, said.decode(errors="replace").rstrip("\n")
     if status == 127:  # noqa: PLR2004  env's own word for a program that is not there
         raise _no_git(err)
     return Ended(status, out, err)
@@ -114,13 +166,19 @@ def _leash() -> tuple[str, ...]:
     return leash if tried.returncode == 0 else ()
 
 
-def unprompted_ssh(cwd: Path) -> dict[str, str]:
-    """Variables that keep ssh from asking the terminal, unless the user says how ssh is to be run."""
+def unprompted_ssh(cwd: Path, stalled_s: int) -> dict[str, str]:
+    """Variables that keep ssh from asking the terminal, unless the user says how ssh is to be run.
+
+    Args:
+        cwd: where git will run.
+        stalled_s: seconds after which a server that says nothing at all counts as dead.
+    """
     if any(os.environ.get(name) for name in ("GIT_SSH_COMMAND", "GIT_SSH")):
         return {}
     if git(["config", "--get", "core.sshCommand"], cwd=cwd).out.strip():
         return {}
-    return {"GIT_SSH_COMMAND": "ssh -o BatchMode=yes"}
+    alive = f"-o ServerAliveInterval={max(1, stalled_s // 4)} -o ServerAliveCountMax=4"
+    return {"GIT_SSH_COMMAND": f"ssh -o BatchMode=yes -o ConnectTimeout={stalled_s} {alive}"}
 
 
 def rewriting(prefixes: Mapping[str, str]) -> dict[str, str]:

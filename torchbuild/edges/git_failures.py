@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from torchbuild.edges.locators import without_credentials
 from torchbuild.edges.patience import PassingError
 from torchbuild.errors import FetchError, HostError, TorchbuildError
@@ -23,6 +25,7 @@ _AUTH = (
 _ABSENT = (
     "not found",
     "does not appear to be a git repository",
+    "invalid gitfile format",
     "returned error: 404",
     "no such file or directory",
 )
@@ -47,6 +50,8 @@ _TRANSIENT = (
     "transfer closed",
     "invalid index-pack output",
 )
+_OWNER = "detected dubious ownership"
+_THIN = ("repository lacks these prerequisite commits",)
 _HELPERLESS = ("cannot run ", "is not a git command", "unable to find remote helper")
 _FULL = ("no space left on device", "disk quota exceeded")
 _READ_ONLY = ("read-only file system", "unable to create temporary file", "insufficient permission")
@@ -68,6 +73,20 @@ def failure(stderr: str, url: str, doing: str) -> TorchbuildError | PassingError
     """
     said, place = stderr.lower(), without_credentials(url)
     why = words(stderr) or ("git said nothing",)
+    known = _of_this_machine(stderr, place, doing, why) or _of_upstream(said, place, doing, why)
+    if known is not None:
+        return known
+    error = FetchError(
+        "git-not-reachable",
+        f"{place}: git could not {doing}",
+        why=why,
+        fix=f"Check the network and the proxy settings: git ls-remote {place}",
+    )
+    return PassingError(error) if any(sign in said for sign in _TRANSIENT) else error
+
+
+def _of_this_machine(stderr: str, place: str, doing: str, why: tuple[str, ...]) -> HostError | None:
+    said = stderr.lower()
     if any(sign in said for sign in _FULL):
         return HostError(
             "disk-full", f"no space is left to {doing}", why=why, fix="Free space on the cache's file system."
@@ -86,6 +105,27 @@ def failure(stderr: str, url: str, doing: str) -> TorchbuildError | PassingError
             why=why,
             fix="Install what git names: apt-get install git openssh-client",
         )
+    if _OWNER in said:
+        # git reads no repository of another user: its configuration may start programs
+        named = re.search(r"--add safe\.directory (.+)", stderr)
+        trusted = named[1] if named else place
+        return HostError(
+            "git-owner-differs",
+            f"{place}: the repository belongs to another user",
+            why=why,
+            fix=f"Add an exception, if you trust it: git config --global --add safe.directory {trusted}",
+        )
+    return None
+
+
+def _of_upstream(said: str, place: str, doing: str, why: tuple[str, ...]) -> FetchError | None:
+    if any(sign in said for sign in _THIN):
+        return FetchError(
+            "git-bundle-incomplete",
+            f"{place}: the bundle builds on commits that are not in it",
+            why=why,
+            fix="Make it anew with all of its history: git bundle create FILE --all",
+        )
     if any(sign in said for sign in _AUTH):
         return FetchError(
             "git-auth-failed",
@@ -100,10 +140,4 @@ def failure(stderr: str, url: str, doing: str) -> TorchbuildError | PassingError
             why=why,
             fix=f"Correct the address in the recipe; check it: git ls-remote {place}",
         )
-    error = FetchError(
-        "git-not-reachable",
-        f"{place}: git could not {doing}",
-        why=why,
-        fix=f"Check the network and the proxy settings: git ls-remote {place}",
-    )
-    return PassingError(error) if any(sign in said for sign in _TRANSIENT) else error
+    return None

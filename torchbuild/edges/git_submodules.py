@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from torchbuild.edges.git_address import check_url, scheme
+from torchbuild.edges.git_address import check_url, scheme, shown_address
 from torchbuild.edges.git_command import local_git
 from torchbuild.edges.locators import without_credentials
 from torchbuild.errors import FetchError, RecipeError
 from torchbuild.model.lock import LockedSubmodule
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-__all__ = ["absolute_url", "submodules_of"]
+__all__ = ["absolute_url", "declared_paths", "submodules_of"]
 
 _GITLINK = re.compile(rb"160000 commit ([0-9a-f]{40})\t(.*)", re.DOTALL)
 _KEY = re.compile(r"submodule\.(.*)\.(path|url|update)", re.DOTALL)
@@ -56,10 +53,23 @@ def submodules_of(bare: Path, commit: str, url: str) -> tuple[LockedSubmodule, .
     return tuple(found)
 
 
+def declared_paths(content: bytes) -> tuple[str, ...]:
+    """Where a .gitmodules file wants submodules, sorted; those with ``update = none`` are left out.
+
+    Raises:
+        FetchError: ``git-modules-unreadable``.
+    """
+    listed = local_git(["config", "--file", "-", "-z", "--list"], cwd=Path("/"), stdin=content)
+    if listed.status:
+        raise _unreadable("the tree", listed.err)
+    entries = _entries(listed.out).values()
+    return tuple(sorted(item["path"] for item in entries if "path" in item and item.get("update") != "none"))
+
+
 def _gitlinks(bare: Path, commit: str) -> dict[str, str]:
     listed = local_git(["ls-tree", "-r", "-z", "--full-tree", commit], cwd=bare)
     if listed.status:
-        raise _unreadable(commit, listed.err)
+        raise _unreadable(f"commit {commit}", listed.err)
     matches = (_GITLINK.fullmatch(row) for row in listed.out.split(b"\0"))
     return {match[2].decode(errors="surrogateescape"): match[1].decode() for match in matches if match}
 
@@ -70,21 +80,25 @@ def _declared(bare: Path, commit: str) -> dict[str, dict[str, str]]:
         return {}
     listed = local_git(["config", "--blob", f"{commit}:.gitmodules", "-z", "--list"], cwd=bare)
     if listed.status:
-        raise _unreadable(commit, listed.err)
+        raise _unreadable(f"commit {commit}", listed.err)
+    return _entries(listed.out)
+
+
+def _entries(listed: bytes) -> dict[str, dict[str, str]]:
     entries: dict[str, dict[str, str]] = {}
-    for row in listed.out.decode(errors="surrogateescape").split("\0"):
+    for row in listed.decode(errors="surrogateescape").split("\0"):
         key, _, value = row.partition("\n")
         if match := _KEY.fullmatch(key):
             entries.setdefault(match[1], {})[match[2]] = value
     return entries
 
 
-def _unreadable(commit: str, stderr: str) -> FetchError:
+def _unreadable(where: str, stderr: str) -> FetchError:
     return FetchError(
         "git-modules-unreadable",
-        f".gitmodules of commit {commit} cannot be read",
+        f".gitmodules of {where} cannot be read",
         why=tuple(line for line in stderr.splitlines() if line),
-        fix="Choose a commit whose .gitmodules git itself can read.",
+        fix="Choose a commit or an archive whose .gitmodules git itself can read.",
     )
 
 
@@ -110,7 +124,10 @@ def _checked_url(declared: str, parent: str, path: str) -> str:
         raise FetchError(
             "submodule-url-refused",
             f"submodule {path}: git may not be given its address",
-            why=(f"seen: {declared!r}", "wanted: https, http, ssh or git; file only below file"),
+            why=(
+                f"seen: {shown_address(declared)!r}",
+                "wanted: https, http, ssh or git, without a query; file only below file",
+            ),
             fix="Choose another commit, or mirror that repository and give its address in [machine.mirrors].",
         )
     return without_credentials(address)

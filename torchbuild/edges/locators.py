@@ -15,6 +15,7 @@ from torchbuild.model.frozen import Frozen
 __all__ = [
     "MirrorSettings",
     "debian_paths",
+    "debian_pool_path",
     "mirrored",
     "split_debian",
     "split_pypi",
@@ -83,6 +84,14 @@ def split_debian(locator: str) -> tuple[str, str, str]:
     return suite, source, file
 
 
+def debian_pool_path(locator: str) -> str | None:
+    """Where a mirror keeps the package ``debian:SUITE/pool/PATH``; None for locators of another shape."""
+    suite, *parts = locator.partition(":")[2].split("/")
+    if len(parts) < len(("pool", "component", "file")) or parts[0] != "pool":
+        return None
+    return "/".join(parts) if all(_PART.fullmatch(part) for part in (suite, *parts)) else None
+
+
 def _split(locator: str, count: int, shape: str) -> list[str]:
     parts = locator.partition(":")[2].split("/")
     if len(parts) != count or not all(_PART.fullmatch(part) for part in parts):
@@ -102,7 +111,9 @@ def debian_paths(source: str, file: str) -> tuple[str, ...]:
 
 
 def without_credentials(url: str) -> str:
-    """The address without user and password; an ssh user is a part of the address and stays.
+    """The address without user, password and query; an ssh user is a part of the address and stays.
+
+    A query is where forges and stores of files take tokens and signatures.
 
     Raises:
         FetchError: ``address-invalid`` where it cannot be read as one.
@@ -116,8 +127,10 @@ def without_credentials(url: str) -> str:
             why=(f"seen: {error}",),
             fix="Correct the address in the recipe or in [machine].",
         ) from error
+    if parts.scheme in {"http", "https"}:
+        parts = parts._replace(query="", fragment="")
     if "@" not in parts.netloc or not parts.scheme:
-        return url
+        return urlunsplit(parts) if parts.scheme in {"http", "https"} else url
     user, _, host = parts.netloc.rpartition("@")
     kept = f"{user.partition(':')[0]}@{host}" if parts.scheme == "ssh" else host
     return urlunsplit((parts.scheme, kept, parts.path, parts.query, parts.fragment))

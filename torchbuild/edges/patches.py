@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 from torchbuild.edges.git_command import local_git
@@ -14,7 +16,9 @@ __all__ = ["apply"]
 _FUZZ = 2
 
 
-def apply(tree: Path, patch: Path, *, strip: int = 1, fuzz: bool = False) -> tuple[str, ...]:
+def apply(
+    tree: Path, patch: Path, *, strip: int = 1, fuzz: bool = False, only: Sequence[str] = ()
+) -> tuple[str, ...]:
     """Apply all of `patch` to `tree`, or nothing of it.
 
     Args:
@@ -22,6 +26,7 @@ def apply(tree: Path, patch: Path, *, strip: int = 1, fuzz: bool = False) -> tup
         patch: a unified or git diff.
         strip: leading components of its paths to remove.
         fuzz: whether up to two lines of context may differ where git's strict way fails.
+        only: paths of the tree; what the patch changes elsewhere is left aside. None: all of it.
 
     Returns:
         What a report must say: empty where it applied strictly, else the tool's lines about offsets and fuzz.
@@ -31,7 +36,7 @@ def apply(tree: Path, patch: Path, *, strip: int = 1, fuzz: bool = False) -> tup
         HostError: ``git-missing``, ``patch-missing``.
     """
     tree, patch = tree.resolve(), patch.resolve()
-    said = _strictly(tree, patch, strip)
+    said = _strictly(tree, patch, strip, only)
     if said is None:
         return ()
     if fuzz:
@@ -46,14 +51,21 @@ def apply(tree: Path, patch: Path, *, strip: int = 1, fuzz: bool = False) -> tup
     )
 
 
-def _strictly(tree: Path, patch: Path, strip: int) -> tuple[str, ...] | None:
+def _literal(path: str) -> str:
+    """A pattern that means this path alone."""
+    return re.sub(r"([\\*?\[])", r"\\\1", path)
+
+
+def _strictly(tree: Path, patch: Path, strip: int, only: Sequence[str]) -> tuple[str, ...] | None:
     """None where it applied, else git's words. Nothing is changed in that case."""
     # Inside another repository's work tree git skips every file without a word, and ends with 0. The ceiling
     # hides repositories above the tree; the words are read all the same, as a ceiling cannot hold a colon.
-    arguments = ["apply", "--verbose", "--whitespace=nowarn", f"-p{strip}"]
+    chosen = [f"--include={_literal(path)}" for path in only]
+    arguments = ["apply", "--verbose", "--whitespace=nowarn", f"-p{strip}", *chosen]
     checked = local_git([*arguments, "--check", str(patch)], cwd=tree, ceiling=tree.parent)
     lines = tuple(line for line in checked.err.splitlines() if not line.startswith("Checking patch"))
-    if checked.status or any(line.startswith("Skipped patch") for line in lines):
+    skipped = {line for line in lines if line.startswith("Skipped patch")}
+    if checked.status or (skipped if not only else skipped & {f"Skipped patch '{path}'." for path in only}):
         return lines
     ended = local_git([*arguments, str(patch)], cwd=tree, ceiling=tree.parent)
     return tuple(ended.err.splitlines()) if ended.status else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, TypeVar
 
 from torchbuild.errors import FetchError
@@ -11,11 +12,12 @@ if TYPE_CHECKING:
 
     import tenacity
 
-__all__ = ["PassingError", "persistently"]
+__all__ = ["FRUITLESS", "Halt", "HaltedError", "PassingError", "persistently"]
 
 T = TypeVar("T")
 
-_FRUITLESS = 5
+FRUITLESS = 5
+"""Tries in a row that bring nothing before an error counts."""
 _LONGEST_PAUSE_S = 120.0
 
 
@@ -29,17 +31,47 @@ class PassingError(Exception):
         self.after_s = after_s
 
 
+class HaltedError(Exception):
+    """Waiting has become pointless: the user pressed Ctrl-C, or the machine cannot go on."""
+
+
+class Halt:
+    """Lets threads wait between tries, and wakes all of them once going on is pointless."""
+
+    def __init__(self, pause: Callable[[float], None] | None = None) -> None:
+        """Nothing waits yet; `pause` is how to wait, in seconds; None: the clock."""
+        self._event = threading.Event()
+        self._pause = pause or self._event.wait
+
+    def pause(self, seconds: float) -> None:
+        """Wait; HaltedError at once where it is over."""
+        self._pause(seconds)
+        self.check()
+
+    def check(self) -> None:
+        """HaltedError where it is over."""
+        if self._event.is_set():
+            raise HaltedError
+
+    def stop(self) -> None:
+        """It is over."""
+        self._event.set()
+
+
 def persistently(
     attempt: Callable[[], T],
     pause: Callable[[float], None],
     progress: Callable[[], int] = lambda: 0,
+    *,
+    tries: int = FRUITLESS,
 ) -> T:
-    """`attempt`, again while it raises PassingError, until five tries in a row brought nothing.
+    """`attempt`, again while it raises PassingError, until some tries in a row brought nothing.
 
     Args:
         attempt: one try.
         pause: how to wait, in seconds.
         progress: a number that grows when a try brought something.
+        tries: how many in a row.
 
     Raises:
         FetchError: the one that the last PassingError held.
@@ -52,7 +84,7 @@ def persistently(
         nonlocal best, fruitless
         now = progress()
         best, fruitless = max(best, now), 0 if now > best else fruitless + 1
-        return fruitless >= _FRUITLESS
+        return fruitless >= tries
 
     growing = tenacity.wait_exponential_jitter(initial=1, max=30)
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 from torchbuild.context import Store
+from torchbuild.edges import tree_sync
 from torchbuild.edges.archive import read_member, unpack
 from torchbuild.edges.atomic import remove_tree, sha256_of, temp_beside, translated, write_bytes
 from torchbuild.edges.manifest import tree_digest
 from torchbuild.edges.mounts import copy_over
+from torchbuild.edges.tree_survey import lfs_pointers, outside_repositories
 from torchbuild.errors import FetchError, StageError
 from torchbuild.model.artifact import Artifact
 
@@ -62,7 +65,7 @@ class StoreTrees:
                 "stored-file-gone",
                 f"sha256 {sha256} is not in the store",
                 why="seen nothing under this digest; fetch brings it",
-                fix="Run the build again from fetch: torchbuild build --from fetch.",
+                fix="Run the build again without --from: fetch brings back what is gone.",
             )
         if sha256 not in self._whole:
             _require_whole(path, sha256)
@@ -130,8 +133,27 @@ class StoreTrees:
             source.replace(target)
 
     def clone(self, source: Path, target: Path) -> None:
-        """Copy a directory as it is."""
-        copy_over(source, target)
+        """Copy a directory, less what its digest leaves out: repositories belong to their machine."""
+        copy_over(source, target, without=_NOT_CONTENT)
+
+    def outside_repositories(self, tree: Path) -> tuple[str, ...]:
+        """Paths that lead git to a repository elsewhere."""
+        return outside_repositories(tree)
+
+    def lfs_pointers(self, tree: Path) -> tuple[str, ...]:
+        """Files that git-lfs would have replaced."""
+        return lfs_pointers(tree)
+
+    def states(self, tree: Path) -> dict[str, str]:
+        """Type, mode and digest of each file and link; see `torchbuild.edges.tree_sync.states_of`."""
+        return tree_sync.states_of(tree)
+
+    def bring_up(
+        self, new: Path, kept: Path, before: Mapping[str, str], aside: Path
+    ) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+        """Changed, gone and set aside; see `torchbuild.edges.tree_sync.bring_up`."""
+        done = tree_sync.bring_up(new, kept, before, aside)
+        return done.changed, done.removed, done.set_aside
 
     def digest(self, tree: Path) -> str:
         """Digest of a directory's contents."""

@@ -6,9 +6,9 @@ from torchbuild.context import Context
 from torchbuild.model.artifact import Artifact
 from torchbuild.model.lock import Lock, LockedSubmodule
 from torchbuild.model.stage import StagePlan, StageResult, lock_part, stage_key
-from torchbuild.report.events import Progress
+from torchbuild.report.events import Progress, StageStarted
 
-__all__ = ["NAME", "REVISION", "Plan", "Result", "plan", "run"]
+__all__ = ["NAME", "REVISION", "Plan", "Result", "plan", "restore", "run"]
 
 NAME = "fetch"
 REVISION = 1
@@ -48,19 +48,14 @@ def plan(lock: Lock) -> Plan:
         makes=(INPUTS,),
         commands=(),
         artifacts=lock.artifacts(),
-        repositories=(*own, *lock.source.submodules),
+        repositories=(*own, *lock.source.submodules, *lock.source.late),
         inputs=tuple((folder, item) for folder, items in groups for item in items),
     )
 
 
 def run(plan: Plan, context: Context) -> Result:
     """Fetch what the store lacks, then lay the wheels out by name, each compared with its digest."""
-
-    def progress(done: int, total: int, name: str) -> None:
-        context.reporter.emit(Progress(stage=NAME, done=done, total=total, unit="bytes", what=name))
-
-    context.network.fetch(plan.artifacts, progress)
-    _fetch_repositories(plan, context)
+    _bring(plan, context)
     _lay_inputs(plan, context)
     stored = {item.sha256: context.trees.stored(item.sha256).stat().st_size for item in plan.artifacts}
     size = sum(stored.values())
@@ -70,12 +65,44 @@ def run(plan: Plan, context: Context) -> Result:
     )
 
 
-def _fetch_repositories(plan: Plan, context: Context) -> None:
-    for number, repository in enumerate(plan.repositories):
+def restore(plan: Plan, context: Context) -> bool:
+    """Bring back what was fetched and is gone from the store or the cache, which outlive no clean-up.
+
+    Nothing of the workspace is touched: what was built from the same bytes stays done.
+
+    Returns:
+        Whether anything was missing.
+    """
+    if not any(_lacks(item, context) for item in plan.artifacts) and all(
+        context.git.cached(item.url, item.commit) for item in plan.repositories
+    ):
+        return False
+    context.reporter.emit(StageStarted(stage=NAME, log=""))
+    _bring(plan, context)
+    return True
+
+
+def _lacks(artifact: Artifact, context: Context) -> bool:
+    path = context.store.get(artifact.sha256)
+    if path is not None and artifact.size not in (None, path.stat().st_size):
+        context.trees.stored(artifact.sha256)  # which says what is wrong with it
+    return path is None
+
+
+def _bring(plan: Plan, context: Context) -> None:
+    def progress(done: int, total: int, name: str) -> None:
+        context.reporter.emit(Progress(stage=NAME, done=done, total=total, unit="bytes", what=name))
+
+    context.network.fetch(plan.artifacts, progress)
+    there: set[int] = set()
+
+    def note(index: int) -> None:
+        there.add(index)
+        repository, total = plan.repositories[index], len(plan.repositories)
         what = f"{repository.path} at {repository.commit[:12]}"
-        total = len(plan.repositories)
-        context.reporter.emit(Progress(stage=NAME, done=number, total=total, unit="files", what=what))
-        context.git.fetch_commit(repository.url, repository.commit)
+        context.reporter.emit(Progress(stage=NAME, done=len(there), total=total, unit="files", what=what))
+
+    context.git.fetch_commits([(item.url, item.commit) for item in plan.repositories], note)
 
 
 def _lay_inputs(plan: Plan, context: Context) -> None:
