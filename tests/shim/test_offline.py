@@ -1,0 +1,405 @@
+"""The guard as a build meets it: real processes, real sockets, no network asked for in vain."""
+
+from __future__ import annotations
+
+import os
+import pty
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ELSEWHERE = "192.0.2.1"
+KEEP_GOING = ("--keep-going",)
+CONNECT = """
+import errno, socket, sys
+number = socket.socket(getattr(socket, sys.argv[3])).connect_ex((sys.argv[1], int(sys.argv[2])))
+print(errno.errorcode.get(number, number))
+"""
+QUERY = (
+    "import os, socket, struct\n"
+    "query = struct.pack('>HHHHHH', 7, 256, 1, 0, 0, 0) + b'\\x04Late\\x07example\\0' + struct.pack('>HH', 1, 1)\n"
+)
+
+
+def test_an_address_is_told_with_the_process_that_asked(guard: Any) -> None:
+    """A connect by address stops the build; address, process, directory and ancestors are on record."""
+    done = guard.run(
+        "/bin/sh", "-c", f'"$0" -c "$1" {ELSEWHERE} 443 AF_INET; echo on', sys.executable, CONNECT
+    )
+
+    assert done.code == 93
+    assert b"on" not in done.out
+    (record,) = done.records[1:]
+    assert (record["kind"], record["what"]) == ("address", f"{ELSEWHERE}:443")
+    assert record["argv"] == [sys.executable, "-c", CONNECT, ELSEWHERE, "443", "AF_INET"]
+    assert record["cwd"] == str(Path.cwd())
+    assert [item["argv"][0] for item in record["ancestors"]] == ["/bin/sh"]
+    assert f"asked for {ELSEWHERE}:443" in done.err.decode()
+
+
+@pytest.mark.parametrize(
+    ("address", "family", "wanted"),
+    [
+        (ELSEWHERE, "AF_INET", f"{ELSEWHERE}:443"),
+        ("2001:db8::1", "AF_INET6", "[2001:db8::1]:443"),
+        (f"::ffff:{ELSEWHERE}", "AF_INET6", f"{ELSEWHERE}:443"),
+    ],
+)
+def test_a_connect_fails_as_without_a_route(guard: Any, address: str, family: str, wanted: str) -> None:
+    """Where the build goes on, a connect fails the way a machine without a network fails it."""
+    done = guard.python_run(CONNECT, address, "443", family, options=KEEP_GOING)
+
+    assert (done.code, done.out, done.asked) == (0, b"ENETUNREACH\n", [wanted])
+
+
+def test_a_name_is_told_not_the_name_server(guard: Any) -> None:
+    """A lookup by the C library, in a thread, is on record by the name that was looked up."""
+    script = "import socket, threading\nt = threading.Thread(target=socket.getaddrinfo, args=('Pypi.example', 443))\nt.start()\nt.join()"
+
+    done = guard.python_run(script)
+
+    assert (done.code, done.asked) == (93, ["pypi.example"])
+    assert done.records[1]["kind"] == "name"
+    assert done.records[1]["argv"][-1] == script
+
+
+@pytest.mark.parametrize(
+    "send",
+    [
+        "s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.sendto(query, ('192.0.2.53', 53))",
+        "s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.sendmsg([query], [], 0, ('192.0.2.53', 53))",
+        "s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.connect(('127.0.0.53', 53)); s.send(query)",
+        "s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.connect(('192.0.2.53', 53)); os.write(s.fileno(), query)",
+        "s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM); s.connect(('2001:db8::53', 53)); s.send(query)",
+        "s = socket.create_connection(('192.0.2.53', 53)); s.sendall(struct.pack('>H', len(query)) + query); s.recv(9)",
+    ],
+    ids=["sendto", "sendmsg", "connect-send", "connect-write", "ipv6", "tcp"],
+)
+def test_every_way_to_ask_a_name_server_gives_the_name(guard: Any, send: str) -> None:
+    """Resolvers of other C libraries and languages, which send otherwise, are understood too."""
+    done = guard.python_run(QUERY + send)
+
+    assert (done.code, done.asked) == (93, ["late.example"])
+
+
+def test_a_name_server_that_is_asked_nothing_counts_by_its_address(guard: Any) -> None:
+    """A program that only connects to a name server, to learn which way leads out, is stopped too."""
+    script = "import socket; s = socket.socket(type=socket.SOCK_DGRAM); s.connect(('192.0.2.53', 53))"
+
+    done = guard.python_run(script)
+
+    assert (done.code, done.asked) == (93, ["192.0.2.53:53"])
+
+
+def test_a_script_that_swallows_the_failure_is_stopped(guard: Any, tmp_path: Path) -> None:
+    """``git clone … || true`` ends the build at that line, with the host and git's own process by name."""
+    done = guard.run(
+        "/bin/sh", "-c", "git clone https://example.invalid/x || true; echo rest > rest", cwd=tmp_path
+    )
+
+    assert (done.code, done.asked) == (93, ["example.invalid"])
+    assert not (tmp_path / "rest").exists()
+    record = done.records[1]
+    assert any(item["argv"][:2] == ["git", "clone"] for item in record["ancestors"])
+
+
+def test_a_password_in_a_url_is_not_on_record(guard: Any, tmp_path: Path) -> None:
+    """The record names who asked, without the token that its arguments carry."""
+    done = guard.run("git", "clone", "https://user:hunter2@example.invalid/x", cwd=tmp_path)
+
+    assert done.asked == ["example.invalid"]
+    assert "hunter2" not in str(done.records)
+
+
+def test_nothing_that_was_started_goes_on(guard: Any, tmp_path: Path) -> None:
+    """What the build had in the background is ended with it, also where it left its session."""
+    script = f"setsid sleep 98765 & echo $! > pid; getent hosts later.example; : > {tmp_path}/on; wait"
+
+    done = guard.run("/bin/sh", "-c", script, cwd=tmp_path)
+
+    assert done.code == 93
+    assert not (tmp_path / "on").exists()
+    pid = int((tmp_path / "pid").read_text(encoding="ascii"))
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_what_a_command_leaves_running_ends_with_it(guard: Any, tmp_path: Path) -> None:
+    """A daemon that a command starts does not outlive the command."""
+    done = guard.run("/bin/sh", "-c", "setsid sleep 98765 > /dev/null 2>&1 & echo $! > pid", cwd=tmp_path)
+
+    assert (done.code, done.asked) == (0, [])
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text(encoding="ascii")), 0)
+
+
+LOOPBACK = """
+import socket, threading
+for family, host in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")):
+    server = socket.create_server((host, 0), family=family)
+    threading.Thread(target=lambda s=server: s.accept()[0].sendall(b"tcp")).start()
+    client = socket.create_connection(server.getsockname()[:2])
+    assert client.recv(3) == b"tcp"
+one, other = socket.socket(type=socket.SOCK_DGRAM), socket.socket(type=socket.SOCK_DGRAM)
+one.bind(("127.0.0.1", 0))
+other.sendto(b"udp", one.getsockname())
+assert one.recv(3) == b"udp"
+server = socket.socket(socket.AF_UNIX)
+server.bind("socket")
+server.listen()
+client = socket.socket(socket.AF_UNIX)
+client.connect("socket")
+a, b = socket.socketpair()
+a.sendmsg([b"pair"])
+assert b.recv(4) == b"pair"
+print(socket.getaddrinfo("localhost", 1)[0][4][0] in ("127.0.0.1", "::1"), socket.getfqdn() != "")
+"""
+
+
+def test_loopback_and_local_sockets_work(guard: Any, tmp_path: Path) -> None:
+    """A build's own servers, job servers and the machine's own name go on as ever."""
+    done = guard.python_run(LOOPBACK, cwd=tmp_path)
+
+    assert (done.code, done.out, done.asked) == (0, b"True True\n", []), done.err
+
+
+def test_a_service_of_the_machine_is_out_of_reach(guard: Any, tmp_path: Path) -> None:
+    """A socket file below /run leads past a network namespace: it looks as if nobody listened."""
+    path = Path("/run") / f"torchbuild-test-{os.getpid()}.sock"
+    server = socket.socket(socket.AF_UNIX)
+    try:
+        server.bind(str(path))
+    except PermissionError:
+        pytest.skip("only root may make a socket below /run")
+    with server:
+        server.listen()
+        script = "import socket, sys; print(socket.socket(socket.AF_UNIX).connect_ex(sys.argv[1]))"
+        done = guard.python_run(script, str(path))
+    path.unlink()
+
+    assert (done.code, done.out, done.asked) == (0, b"111\n", [])
+
+
+BARE = """
+import os, sys
+print(sys.argv, os.getcwd(), os.umask(0), sorted(os.environb.items()), sys.stdin.read())
+print(sorted(os.listdir("/proc/self/fd")), [l for l in open("/proc/self/status") if l.startswith(("SigBlk", "SigIgn", "SigCgt"))])
+sys.stderr.write("to stderr")
+sys.exit(7)
+"""
+
+
+def test_a_command_that_asks_for_nothing_is_the_same(guard: Any, tmp_path: Path) -> None:
+    """Streams, arguments, environment, directory, mask, descriptors, signals and exit code: all unchanged."""
+    argv = [sys.executable, "-I", "-S", "-c", BARE, "a b", "", "\udcff"]
+    how: Any = {"input": b"from stdin", "cwd": tmp_path, "env": {"X": "\udcfe", "LC_ALL": "C"}}
+    bare = subprocess.run(argv, capture_output=True, check=False, **how)
+
+    done = guard.run(*argv, **how)
+
+    assert (done.code, done.out, done.err) == (7, bare.stdout, bare.stderr)
+
+
+def test_descriptors_are_handed_on(guard: Any) -> None:
+    """A job server's pipe, inherited by number, is there for the command."""
+    reader, writer = os.pipe()
+    os.write(writer, b"+")
+    os.close(writer)
+
+    done = guard.python_run(f"import os; print(os.read({reader}, 9))", pass_fds=(reader,))
+    os.close(reader)
+
+    assert done.out == b"b'+'\n"
+
+
+def test_a_terminal_is_handed_on(guard: Any) -> None:
+    """A command in the guard owns the terminal as it would without."""
+    leader, follower = pty.openpty()
+    with subprocess.Popen(
+        guard.argv("/bin/sh", "-c", "test -t 0 && test -t 1 && read line && echo got $line"),
+        stdin=follower,
+        stdout=follower,
+        start_new_session=True,
+    ) as process:
+        os.close(follower)
+        os.write(leader, b"word\n")
+        seen = b""
+        while b"got word" not in seen:
+            seen += os.read(leader, 100)
+        assert process.wait() == 0
+    os.close(leader)
+
+
+@pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGTERM, signal.SIGKILL, signal.SIGABRT])
+def test_a_signal_that_ends_the_command_is_passed_on(guard: Any, number: signal.Signals) -> None:
+    """Whoever waits for the guard sees the command's own signal."""
+    done = guard.python_run("import os, sys; os.kill(os.getpid(), int(sys.argv[1]))", str(int(number)))
+
+    assert done.code == -number
+
+
+def test_a_termination_reaches_the_command(guard: Any) -> None:
+    """SIGTERM is the command's to obey: it may still put things in order."""
+    script = 'trap "echo in order; exit 5" TERM; echo up; while :; do sleep 0.05; done'
+    with subprocess.Popen(guard.argv("/bin/sh", "-c", script), stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"up\n"
+        process.terminate()
+        assert process.stdout.readline() == b"in order\n"
+        assert process.wait() == 5
+
+
+@pytest.mark.parametrize(("program", "code"), [("/nonexistent/x", 127), ("/etc/hostname", 126)])
+def test_a_program_that_cannot_start_is_told_as_such(guard: Any, program: str, code: int) -> None:
+    """A missing program is on record, apart from a program that failed."""
+    done = guard.run(program)
+
+    assert done.code == code
+    assert done.records[1] == {"event": "not-started", "program": program, "error": done.records[1]["error"]}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["--", "/bin/true"],
+        ["--record=x"],
+        ["--record=x", "--bad", "--", "x"],
+        ["--record=x", "--relay=host", "--", "x"],
+    ],
+)
+def test_a_wrong_call_is_refused(guard: Any, arguments: list[str]) -> None:
+    """Whoever starts the guard wrongly hears of it, and nothing runs."""
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-B", str(guard.top), *arguments], capture_output=True, check=False
+    )
+
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.startswith(b"torchbuild: ")
+
+
+def test_the_oldest_interpreter_runs_it(guard: Any) -> None:
+    """A build for Python 3.8 is guarded by Python 3.8."""
+    found = sorted(Path("/root/.pyenv/versions").glob("3.8.*/bin/python3.8")) if os.geteuid() == 0 else []
+    if not found:
+        pytest.skip("no Python 3.8 here")
+
+    done = type(guard)(guard.top, str(found[0])).run("getent", "hosts", "old.example")
+
+    assert (done.code, done.asked) == (93, ["old.example"])
+
+
+# --- where the kernel does not tell -----------------------------------------------------------------------
+
+REFUSE_FILTERS = """
+import os, sys
+sys.path.insert(0, sys.argv[1])
+from struct import pack
+from torchbuild_shim.seccomp import install, native
+number = native(os.uname().machine)[0].seccomp
+install(b"".join(pack("=HBBI", *line) for line in (
+    (0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7FFF0000))), number, listen=False)
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+
+
+def test_a_second_guard_makes_no_internet_socket_at_all(guard: Any) -> None:
+    """Where the kernel tells nobody of calls, and no namespace is around, sockets are refused: the fallback."""
+    script = CONNECT.replace("socket.socket", "print('made'), socket.socket")
+    inner = guard.argv(
+        sys.executable, "-I", "-S", "-c", script, "127.0.0.1", "9", "AF_INET", options=("--alone",)
+    )
+
+    done = guard.run(*inner)
+
+    assert done.records[1]["watch"] == "deny"
+    assert b"Network is unreachable" in done.err
+    assert done.asked == []
+
+
+def test_a_command_is_not_started_where_nothing_can_be_refused(guard: Any, tmp_path: Path) -> None:
+    """Neither a namespace nor a filter: the command would have a network, so it does not run."""
+    made = tmp_path / "made"
+    inner = guard.argv("/usr/bin/touch", str(made), options=("--alone",))
+
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", REFUSE_FILTERS, str(guard.top), *inner], check=False, timeout=60
+    )
+
+    assert done.returncode == 94
+    assert not made.exists()
+
+
+def test_in_a_namespace_a_command_runs_without_a_filter(guard: Any) -> None:
+    """Where a namespace keeps the command from the network, a kernel without filters only costs the names."""
+    inner = guard.argv("/bin/echo", "ran")
+
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", REFUSE_FILTERS, str(guard.top), *inner],
+        check=False,
+        timeout=60,
+        capture_output=True,
+    )
+
+    assert (done.returncode, done.stdout) == (0, b"ran\n")
+    assert '"watch": "none"' in (guard.top / "record.jsonl").read_text(encoding="utf-8").splitlines()[-1]
+
+
+# --- the relay ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def cache_server(tmp_path: Path) -> Iterator[Path]:
+    """A socket file behind which a cache server answers each connection with what it was sent, in capitals."""
+    path = tmp_path / "relay.sock"
+    server = socket.socket(socket.AF_UNIX)
+    server.bind(str(path))
+    server.listen()
+
+    def serve() -> None:
+        while True:
+            try:
+                connection, _ = server.accept()
+            except OSError:
+                return
+            with connection:
+                connection.sendall(connection.recv(100).upper())
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    yield path
+    server.shutdown(socket.SHUT_RDWR)
+    thread.join()
+    server.close()
+
+
+ASK_CACHE = """
+import socket, sys
+s = socket.create_connection((sys.argv[1], int(sys.argv[2])))
+s.sendall(b"hello")
+print(s.recv(100))
+"""
+
+
+@pytest.mark.parametrize("host", ["cache.example", "192.0.2.9"])
+def test_a_named_endpoint_is_reached_through_the_relay(guard: Any, cache_server: Path, host: str) -> None:
+    """A compiler cache that the recipe names answers, by its own name or address and port."""
+    done = guard.python_run(ASK_CACHE, host, "6379", options=(f"--relay={host}:6379={cache_server}",))
+
+    assert (done.code, done.out, done.asked) == (0, b"b'HELLO'\n", []), done.err
+
+
+def test_another_port_of_a_named_endpoint_is_not_reached(guard: Any, cache_server: Path) -> None:
+    """A named endpoint is host and port; the host's other ports are elsewhere."""
+    done = guard.python_run(ASK_CACHE, "192.0.2.9", "80", options=(f"--relay=192.0.2.9:6379={cache_server}",))
+
+    assert (done.code, done.asked) == (93, ["192.0.2.9:80"])

@@ -1,0 +1,229 @@
+"""Commands without a network, watched from inside: one that asks for it is stopped, with the name it wanted.
+
+A network namespace makes a download fail; only a guard beside the command knows that one was tried. It is
+`torchbuild.shim.offline`, copied into the build and run there by the build's own interpreter, so every
+executor is guarded alike.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from torchbuild.edges.atomic import remove_tree, translated, write_text
+from torchbuild.edges.offline_report import OfflineRecord, network_asked, parse_record
+from torchbuild.errors import HostError
+from torchbuild.model.command import BUILD_ROOT, Command
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from torchbuild.context import Completed, Executor
+
+__all__ = ["GUARD_FOLDER", "GuardedExecutor"]
+
+GUARD_FOLDER = "guard"
+"""Where the guard lies, below the build's root."""
+_RECORD = "offline.jsonl"
+_PACKAGE = "torchbuild_shim"
+_START = f"""import sys
+
+from {_PACKAGE}.offline import main
+
+sys.exit(main())
+"""
+_LARGEST_RECORD = 1 << 20
+_EVIDENCE_LINES = 20
+
+
+@runtime_checkable
+class _Sharing(Protocol):
+    """An executor that may have no network namespace to give."""
+
+    def share_network(self) -> bool:
+        """See `torchbuild.edges.sandboxed.SandboxExecutor`."""
+        ...
+
+
+class GuardedExecutor:
+    """Another executor, its commands without a network guarded; satisfies `torchbuild.context.Executor`."""
+
+    def __init__(
+        self,
+        executor: Executor,
+        *,
+        python: str,
+        root: Path,
+        warn: Callable[[str], None],
+        endpoints: Sequence[str] = (),
+        despite_open_network: bool = False,
+    ) -> None:
+        """Nothing is laid yet.
+
+        Args:
+            executor: what runs the commands.
+            python: an interpreter inside the build, 3.8 or later.
+            root: the directory that the build sees at the fixed path.
+            warn: hears, once, where the kernel does not tell of what a command asks for.
+            endpoints: ``HOST:PORT=PATH`` of what may be reached after all: PATH, inside the build, is a
+                socket file behind which somebody of ours serves that endpoint and no other.
+            despite_open_network: run commands also where neither a namespace nor a filter keeps them from
+                the network; the caller answers for that.
+        """
+        self._executor, self._python, self._warn = executor, python, warn
+        self._folder = root / GUARD_FOLDER
+        self._endpoints = tuple(endpoints)
+        self._despite_open_network = despite_open_network
+        self._is_laid = self._has_warned = False
+        self._is_alone: bool | None = None
+
+    @property
+    def name(self) -> str:
+        """The other's."""
+        return self._executor.name
+
+    def run(
+        self,
+        command: Command,
+        *,
+        log: Path,
+        on_line: Callable[[str], None] | None = None,
+        append: bool = False,
+    ) -> Completed:
+        """Run to the end, or until it asks for a network, even if its own script would go on.
+
+        Raises:
+            StageError: ``network-asked``.
+            HostError: what the other raises; ``network-not-isolated``, ``program-missing``,
+                ``guard-silent``, and for the guard's files ``disk-full``, ``not-writable``,
+                ``file-operation-failed``.
+        """
+        if command.network != "none":
+            return self._executor.run(command, log=log, on_line=on_line, append=append)
+        self._settle()
+        self._lay()
+        guarded = command.model_copy(update={"argv": (*self._guard(), "--", *command.argv)})
+        done = self._executor.run(guarded, log=log, on_line=on_line, append=append)
+        self._judge(command, done, self._read())
+        return done
+
+    def put(self, source: Path, destination: str) -> None:
+        """As the other does."""
+        self._executor.put(source, destination)
+
+    def get(self, source: str, destination: Path) -> None:
+        """As the other does."""
+        self._executor.get(source, destination)
+
+    def environment(self) -> Mapping[str, str]:
+        """The other's."""
+        return self._executor.environment()
+
+    def shell(self, command: Command) -> int:
+        """As the other does: a person at a terminal sees for themselves that there is no network."""
+        return self._executor.shell(command)
+
+    def _guard(self) -> tuple[str, ...]:
+        place = f"{BUILD_ROOT}/{GUARD_FOLDER}"
+        relays = (f"--relay={endpoint}" for endpoint in self._endpoints)
+        # -B: an interpreter that writes its bytecode there would change the tree that others look at.
+        alone = ("--alone",) if self._is_alone and not self._despite_open_network else ()
+        return (self._python, "-I", "-S", "-B", place, f"--record={place}/{_RECORD}", *alone, *relays)
+
+    def _settle(self) -> None:
+        """Find out, once, whether the guard stands alone: no network namespace is to be had here."""
+        if self._is_alone is None:
+            self._is_alone = isinstance(self._executor, _Sharing) and self._executor.share_network()
+
+    def _lay(self) -> None:
+        """Lay the guard once, anew: what an earlier build left there, links above all, is not followed."""
+        with translated(self._folder):
+            if not self._is_laid:
+                remove_tree(self._folder)
+                self._folder.mkdir(parents=True)
+                for item in files("torchbuild.shim").iterdir():
+                    if item.name.endswith(".py"):
+                        target = self._folder / _PACKAGE / item.name
+                        write_text(target, item.read_text(encoding="utf-8"))
+                write_text(self._folder / "__main__.py", _START)
+                self._is_laid = True
+            with self._opened() as folder, contextlib.suppress(FileNotFoundError):
+                os.unlink(_RECORD, dir_fd=folder)
+
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[int]:
+        folder = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        try:
+            yield folder
+        finally:
+            os.close(folder)
+
+    def _read(self) -> OfflineRecord:
+        """The record; a build may have laid anything in its place."""
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+        try:
+            with self._opened() as folder:
+                file = os.open(_RECORD, flags, dir_fd=folder)
+            with os.fdopen(file, "rb") as handle:
+                if not stat.S_ISREG(os.fstat(handle.fileno()).st_mode):
+                    return OfflineRecord()
+                return parse_record(handle.read(_LARGEST_RECORD).decode(errors="replace"))
+        except OSError:
+            return OfflineRecord()
+
+    def _judge(self, command: Command, done: Completed, record: OfflineRecord) -> None:
+        if record.asked:
+            raise network_asked(record.asked, tail=done.tail[-_EVIDENCE_LINES:], log=str(done.log))
+        if record.program_missing:
+            raise HostError(
+                "program-missing",
+                f"{command.expanded().argv[0]}: this program cannot be started",
+                why=(
+                    f"seen: {record.program_missing}",
+                    "wanted: a program that can be executed in the build",
+                ),
+                fix="Install the program in the builder: on this machine, or in the image of the recipe.",
+            )
+        if not record.watch:
+            raise HostError(
+                "guard-silent",
+                f"{self.name}: the guard of a command without a network left no word of it",
+                why=(f"seen: exit code {done.exit_code}", f"wanted: {_RECORD}, written by {self._python}"),
+                fix=f"Check that {self._python} of the builder is a whole Python 3.8 or later; see the log.",
+                evidence=done.tail[-_EVIDENCE_LINES:],
+                link=str(done.log),
+            )
+        if record.watch == "none" and self._is_alone and not self._despite_open_network:
+            raise _open_network(self.name, record.why_unwatched)
+        text = self._warning(record)
+        if text and not self._has_warned:
+            self._has_warned = True
+            self._warn(text)
+
+    def _warning(self, record: OfflineRecord) -> str:
+        """What is less than it should be; nothing where all is well."""
+        if record.watch == "none" and self._is_alone:
+            return "commands that must not have a network have this machine's, as asked for"
+        if record.watch == "none":
+            return f"what a build asks the network for is refused but not told: {record.why_unwatched}"
+        if record.watch == "deny":
+            return f"no Internet socket is made in the build, not even for loopback: {record.why_unwatched}"
+        return ""
+
+
+def _open_network(name: str, why: str) -> HostError:
+    return HostError(
+        "network-not-isolated",
+        f"{name}: this machine can keep no command from its network",
+        why=(
+            "seen: no network namespace is given",
+            f"seen: the kernel filters no calls ({why})",
+            "wanted: one of the two, so that nothing can be fetched in the middle of a build",
+        ),
+        fix="Allow network namespaces on this machine; or build with `--despite open-network`, and the wheel "
+        "is only as pinned as its tree is honest.",
+    )

@@ -1,0 +1,283 @@
+"""Runs a command that may not use a network, and stops it with the name of what it wanted where it tries.
+
+``python -I guard --record=FILE [--alone] [--keep-going] [--relay=HOST:PORT=PATH]… -- ARGV``
+
+A network namespace alone only makes a download fail, and a script may swallow that. Here every call that
+names an address waits until the guard has looked at it: loopback and the build's own sockets go on; a name
+server is replaced by one that tells the name; the rest is written to FILE with the process that asked, and
+everything that the command started is ended. The command is otherwise left as it is: streams, terminal,
+directory, environment, descriptors, exit code and signals. What it leaves running ends with it.
+
+FILE gets one JSON object a line: first how the command is watched (``notify``, ``deny``, ``none``), then
+what was asked for. ``--alone`` says that no network namespace is around: where the kernel tells nobody of a
+call no Internet socket is made at all, and where it filters nothing the command is not started.
+"""
+
+import contextlib
+import errno
+import json
+import os
+import resource
+import select
+import signal
+import struct
+import sys
+from typing import Any, Dict, List, NamedTuple, Optional, Set, Tuple
+
+from .asker import ask_of, descendants
+from .behind import GuardedCommand
+from .destination import judge, led_to
+from .notices import Destination, Notice, answer, destinations, receive, rewrite, waits
+from .relay import Endpoint, Relay, parse_endpoint
+from .sinkhole import Sinkhole
+
+__all__ = ["ASKED", "NOT_GUARDED", "main"]
+
+ASKED = 93
+"""Exit code where the command asked for a network."""
+NOT_GUARDED = 94
+"""Exit code where nothing would have kept the command from the network; it was not started."""
+_NOT_FOUND, _NOT_RUNNABLE, _USAGE = 127, 126, 2
+_SUBREAPER = 36
+_MOST_SINKHOLES = 64
+_PATIENCE_S = 10.0
+
+
+class _Options(NamedTuple):
+    record: str
+    alone: bool
+    keep_going: bool
+    endpoints: List[Endpoint]
+    argv: List[str]
+
+
+class _Stop(Exception):  # noqa: N818  the build is stopped: no error of ours
+    """The command asked for a network."""
+
+
+def main(arguments: Optional[List[str]] = None) -> int:
+    """Run the command; its exit code, or one of ours. Ends by the signal that ended the command."""
+    try:
+        options = _parse(list(sys.argv[1:] if arguments is None else arguments))
+    except ValueError as error:
+        sys.stderr.write("torchbuild: %s\n" % error)
+        return _USAGE
+    return _Guard(options).run()
+
+
+def _parse(arguments: List[str]) -> _Options:
+    cut = arguments.index("--") if "--" in arguments else len(arguments)
+    options, argv = arguments[:cut], arguments[cut + 1 :]
+    record, endpoints, flags = "", [], set()
+    for option in options:
+        name, _, value = option.partition("=")
+        if name == "--record":
+            record = value
+        elif name == "--relay":
+            endpoints.append(parse_endpoint(value))
+        elif option in ("--alone", "--keep-going"):
+            flags.add(option)
+        else:
+            raise ValueError("%s: no option of the guard" % option)
+    if not record or not argv:
+        raise ValueError("usage: guard --record=FILE [options] -- ARGV")
+    return _Options(record, "--alone" in flags, "--keep-going" in flags, endpoints, argv)
+
+
+class _Guard:
+    """Looks at every call that names an address."""
+
+    def __init__(self, options: _Options) -> None:
+        self._options = options
+        self._command = GuardedCommand(options.argv, alone=options.alone, tell=self._tell_watch)
+        # Held from the start: what the command may lay in its place is not written to.
+        self._file = os.open(options.record, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        self._sinkholes: List[Sinkhole] = []
+        self._relays: List[Relay] = []
+        self._addresses: Dict[str, str] = {}
+        self._told: Set[Tuple[int, str]] = set()
+
+    def run(self) -> int:
+        for number, endpoint in enumerate(self._options.endpoints):
+            relay = Relay(endpoint, number)
+            self._relays.append(relay)
+            self._addresses.setdefault(endpoint.host, relay.address)
+        _adopt_orphans()
+        self._pass_signals_on()
+        self._command.start()
+        self._command.started.wait()
+        if self._command.failure is not None:
+            return self._not_started(self._command.failure)
+        if not self._command.pid:
+            return NOT_GUARDED
+        try:
+            self._look()
+            self._look_back()
+        except _Stop:
+            self._end_all()
+            return ASKED
+        self._end_all()
+        return _leave(self._command.status)
+
+    def _tell_watch(self, watch: str, why: str) -> None:
+        self._write({"event": "guard", "watch": watch, "why": why})
+
+    def _not_started(self, failure: OSError) -> int:
+        program = self._options.argv[0]
+        self._write({"event": "not-started", "program": program, "error": failure.strerror or str(failure)})
+        sys.stderr.write("torchbuild: %s: %s\n" % (program, failure.strerror or failure))
+        return _NOT_FOUND if failure.errno == errno.ENOENT else _NOT_RUNNABLE
+
+    def _pass_signals_on(self) -> None:
+        """What a terminal sends reaches the command without us; a SIGTERM is meant for it."""
+        for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+            if signal.getsignal(number) != signal.SIG_IGN:
+                signal.signal(number, lambda _number, _frame: None)
+        if signal.getsignal(signal.SIGTERM) != signal.SIG_IGN:
+            signal.signal(signal.SIGTERM, self._terminate)
+
+    def _terminate(self, number: int, _frame: Any) -> None:
+        if self._command.started.is_set() and self._command.pid:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._command.pid, number)
+
+    # --- looking ---------------------------------------------------------------------------------------
+
+    def _look(self) -> None:
+        """Until the command has ended."""
+        while True:
+            ready = self._ready(None)
+            if self._command.listener in ready and self._command.listener:
+                self._take_call()
+            self._take_questions(ready)
+            if self._command.ended in ready:
+                return
+
+    def _ready(self, timeout_ms: Optional[int]) -> List[int]:
+        poll = select.poll()
+        poll.register(self._command.ended, select.POLLIN)
+        if self._command.listener:
+            poll.register(self._command.listener, select.POLLIN)
+        for sinkhole in self._sinkholes:
+            for descriptor in sinkhole.descriptors:
+                poll.register(descriptor, select.POLLIN)
+        return [descriptor for descriptor, _ in poll.poll(timeout_ms)]
+
+    def _look_back(self) -> None:
+        """A question may lie there still; who went to a name server and asked nothing wanted its address."""
+        self._take_questions(self._ready(0))
+        for sinkhole in self._sinkholes:
+            if not sinkhole.answered:
+                asker, text = sinkhole.origin
+                self._record(asker, "address", text, text)
+
+    def _take_questions(self, ready: List[int]) -> None:
+        for sinkhole in list(self._sinkholes):
+            for descriptor, take in sinkhole.descriptors.items():
+                if descriptor in ready:
+                    asker, text = sinkhole.origin
+                    for name in take():
+                        self._record(asker, "name", name, text)
+
+    def _take_call(self) -> None:
+        notice = receive(self._command.listener)
+        if notice is None:
+            return
+        try:
+            found = destinations(notice)
+        except (OSError, struct.error) as error:
+            refused = isinstance(error, PermissionError)
+            if refused:
+                self._record_call(notice, "an address that nobody may read")
+            answer(self._command.listener, notice, errno.ENETUNREACH if refused else errno.EFAULT)
+            return
+        if not waits(self._command.listener, notice):
+            return
+        for destination in found:
+            refusal = self._judge(notice, destination)
+            if refusal:
+                answer(self._command.listener, notice, refusal)
+                return
+        answer(self._command.listener, notice)
+
+    def _judge(self, notice: Notice, destination: Destination) -> int:
+        """0 to let the call go on, else the error that it ends with."""
+        place = judge(destination.address, connects=notice.call == "connect")
+        if place.where is not None:
+            for relay in self._relays:
+                if relay.serves(place.where):
+                    return self._lead(notice, destination, relay.port)
+        if place.kind == "here":
+            return 0
+        if place.kind == "service":
+            return errno.ECONNREFUSED
+        if place.kind == "name-server" and len(self._sinkholes) < _MOST_SINKHOLES:
+            origin = (ask_of(notice.pid, os.getpid()), place.text)
+            with contextlib.suppress(OSError):
+                sinkhole = Sinkhole(origin, self._addresses, denies=self._options.keep_going)
+                self._sinkholes.append(sinkhole)
+                if self._lead(notice, destination, sinkhole.port) == 0:
+                    return 0
+                self._sinkholes.pop().close()
+        self._record_call(notice, place.text)
+        return errno.ENETUNREACH
+
+    def _lead(self, notice: Notice, destination: Destination, port: int) -> int:
+        try:
+            rewrite(notice, destination.at, led_to(destination.address, port))
+        except OSError:
+            return errno.ENETUNREACH
+        return 0
+
+    # --- telling and ending ----------------------------------------------------------------------------
+
+    def _record_call(self, notice: Notice, text: str) -> None:
+        self._record(ask_of(notice.pid, os.getpid()), "address", text, text)
+
+    def _record(self, asker: Dict[str, Any], kind: str, what: str, where: str) -> None:
+        if (asker["pid"], what) in self._told:  # a name is asked for twice: for each kind of address
+            return
+        self._told.add((asker["pid"], what))
+        self._write({"event": "asked", "kind": kind, "what": what, "where": where, **asker})
+        who = " ".join(asker["argv"])
+        sys.stderr.write("torchbuild: no network here: %s asked for %s\n" % (who or "a process", what))
+        sys.stderr.flush()
+        if not self._options.keep_going:
+            raise _Stop
+
+    def _write(self, item: Dict[str, Any]) -> None:
+        os.write(self._file, (json.dumps(item, sort_keys=True) + "\n").encode("ascii"))
+
+    def _end_all(self) -> None:
+        """End what the command started, as often as it starts more."""
+        for _ in range(int(_PATIENCE_S / 0.02)):
+            left = descendants(os.getpid())
+            # Stopped first, all of them: a script must not see its child die and go on.
+            for number in (signal.SIGSTOP, signal.SIGKILL):
+                for pid in left:
+                    with contextlib.suppress(OSError):
+                        os.kill(pid, number)
+            if self._command.empty.wait(0.02):
+                return
+
+
+def _adopt_orphans() -> None:
+    """What the command leaves becomes our child: it stays ours to look at, and to end."""
+    with contextlib.suppress(ImportError, OSError):
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
+
+
+def _leave(status: int) -> int:
+    """Its exit code; where a signal ended it the same one ends us, without a second core."""
+    if os.WIFEXITED(status):
+        return os.WEXITSTATUS(status)
+    number = os.WTERMSIG(status)
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+        if number not in (signal.SIGKILL, signal.SIGSTOP):
+            signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [number])
+        os.kill(os.getpid(), number)
+    return 128 + number  # a namespace's first process cannot end so
