@@ -43,6 +43,16 @@ def test_the_environment_is_the_builds_own(desk: Any) -> None:
     assert (code, said) == (5, "OFF /torchbuild/home /torchbuild\n")
 
 
+def test_the_machines_settings_are_the_builds_own(desk: Any) -> None:
+    """The shell of a build that used three jobs has three, whatever the default is."""
+    desk.lock()
+    desk.run("build", "tiny.toml", "--locked", "--until", "fetch", "--set", "machine.jobs=3")
+
+    revisit(desk.only_run().name, ("sh", "-c", "echo $MAX_JOBS >said"), desk.places)
+
+    assert (desk.only_run() / "root" / "said").read_text(encoding="utf-8") == "3\n"
+
+
 def test_a_shell_waits_for_no_build(desk: Any) -> None:
     """While a build works in there, nobody else does."""
     desk.lock()

@@ -10,7 +10,7 @@ import pytest
 
 from torchbuild.cli.places import places
 from torchbuild.cli.recipe_files import read_recipe
-from torchbuild.cli.survey import check_builder, executor_for, find_image, survey_builder
+from torchbuild.cli.survey import check_builder, executor_alone, executor_for, find_image, survey_builder
 from torchbuild.errors import ConflictError, HostError
 from torchbuild.model.artifact import ImageRef
 from torchbuild.model.recipe import Machine, Recipe
@@ -134,3 +134,48 @@ def test_a_version_managers_refusal_is_not_ours(
 def test_without_an_image_none_is_looked_for(recipe: Path) -> None:
     """No engine is asked."""
     assert find_image(read_recipe(recipe)) is None
+
+
+def test_a_machine_without_an_engine_unpacks_the_image(machine: Path) -> None:
+    """With `rootfs` no engine is asked: the image's root is looked for in the cache, by its id."""
+    wanted = Machine(engine="rootfs", jobs=2)
+    with pytest.raises(HostError) as caught:
+        executor_for(wanted, IMAGE, places(), machine / "w", "r-1")
+    (places().cache / "roots" / IMAGE.id).mkdir(parents=True)
+
+    executor = executor_for(wanted, IMAGE, places(), machine / "w", "r-1")
+
+    assert (caught.value.reference, executor.name, executor.environment()) == (
+        "image-missing",
+        "rootfs",
+        {"MAX_JOBS": "2"},
+    )
+
+
+def test_an_unpacked_image_is_found_by_its_name(recipe: Path, machine: Path) -> None:
+    """A recipe without an id is locked to the one image of that name; another id than the recipe's is refused."""
+    roots = places().cache / "roots"
+    (roots / IMAGE.id).mkdir(parents=True)
+    (roots / f"{IMAGE.id}.json").write_text('{"name": "localhost/x:latest"}', encoding="utf-8")
+    named = ("image.name='localhost/x'", "machine.engine='rootfs'", "python.version='3.13'")
+
+    assert find_image(read_recipe(recipe, overrides=named)) == IMAGE
+
+    with pytest.raises(HostError) as caught:
+        find_image(read_recipe(recipe, overrides=(*named, f"image.id='{'1' * 64}'")))
+    assert caught.value.reference == "image-other-id"
+
+
+def test_stale_containers_go_before_a_build_does(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever enters a workspace, a build or a shell, is alone in it."""
+    engine = machine / "bin" / "podman"
+    engine.parent.mkdir()
+    engine.write_text(
+        f'#!/bin/sh\necho "$2" >>{machine}/asked\ntest "$2" != ps || echo left\n', encoding="utf-8"
+    )
+    engine.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{engine.parent}:/usr/bin:/bin")
+
+    executor_alone(Machine(engine="podman"), IMAGE, places(), machine / "w", "r-1")
+
+    assert (machine / "asked").read_text(encoding="utf-8").split() == ["info", "ps", "rm"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -63,6 +64,60 @@ def image(engine: str, package_cache: Path, tmp_path_factory: pytest.TempPathFac
     if first.returncode != 0:
         unavailable(f"{engine} runs nothing here (try .ci/podman.sh exec COMMAND): {first.stderr[-400:]}")
     return inspect_image(engine, name)
+
+
+PROGRAMS = [
+    "bash",
+    "cat",
+    "chmod",
+    "dd",
+    "echo",
+    "env",
+    "false",
+    "head",
+    "id",
+    "ls",
+    "mkdir",
+    "printf",
+    "pwd",
+    "readlink",
+    "rm",
+    "seq",
+    "setsid",
+    "sh",
+    "sleep",
+    "touch",
+    "true",
+]
+
+
+@pytest.fixture(scope="session")
+def small_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A root as an image has one, of a few programs of this machine: no engine is needed for it."""
+    root = tmp_path_factory.mktemp("image") / "root"
+    for folder in ("usr/bin", "etc", "var/tmp", "tmp"):
+        (root / folder).mkdir(parents=True)
+    for name in ("bin", "lib", "lib64"):
+        (root / "usr" / name).mkdir(exist_ok=True)
+        (root / name).symlink_to(f"usr/{name}")
+    (root / "var" / "run").symlink_to("/run")
+    (root / "etc" / "passwd").write_text("root:x:0:0:root:/root:/bin/sh\n")
+    for program in PROGRAMS:
+        found = shutil.which(program, path="/usr/bin:/bin")
+        if found is None:
+            pytest.skip(f"this machine has no {program}")
+        shutil.copy(found, root / "usr" / "bin" / program)
+        for library in libraries_of(found):
+            place = root / os.path.realpath(library.parent).lstrip("/") / library.name
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(library, place)
+    return root
+
+
+def libraries_of(program: str) -> list[Path]:
+    """What the loader opens for it, the loader included."""
+    told = subprocess.run(["ldd", program], capture_output=True, text=True, check=False).stdout
+    return [Path(word) for line in told.splitlines() for word in line.split() if word.startswith("/")]
 
 
 def make_image(engine: str, name: str, packages: Path, cache: Path) -> subprocess.CompletedProcess[str]:

@@ -26,8 +26,8 @@ class Engine:
         self.answers(ISOLATED)
 
     def answers(self, script: str, *, starts: bool = True) -> None:
-        """Make it do so; an engine that starts the command leaves the mark that says so."""
-        mark = 'for w in "$@"; do case $w in /torchbuild/.torchbuild-tmp-*) : >"$ROOT/${w##*/}" ;; esac; done'
+        """Make it do so; an engine that starts the command takes the line that says so."""
+        mark = 'for w in "$@"; do case $w in /torchbuild/.torchbuild-tmp-*) read -r _ <"$ROOT/${w##*/}" ;; esac; done'
         lines = [
             "#!/bin/sh",
             f"ROOT={self.top}/root",
@@ -128,12 +128,22 @@ def test_engine_that_cannot_start_one_is_the_machines_error(podman: Engine) -> N
     assert (caught.value.reference, caught.value.evidence) == ("engine-failed", ("no space for layers",))
 
 
+def test_image_that_is_gone_is_named(podman: Engine) -> None:
+    """A lock's image that the engine no longer has is told as that, with how to make it again."""
+    podman.answers("echo Error: image not known >&2; exit 125", starts=False)
+    for network in ("none", "host"):
+        with pytest.raises(HostError) as caught:
+            run(podman.executor(), podman.top, network=network)
+        assert (caught.value.reference, IMAGE.id in caught.value.why[1]) == ("image-missing", True)
+        assert "docker/image/make_image.py --engine podman --name localhost/some/image" in caught.value.fix
+
+
 def test_first_look_that_fails_is_the_machines_error(podman: Engine) -> None:
     """The same before the first command."""
-    podman.answers("echo no such image >&2; exit 125", starts=False)
+    podman.answers("echo no cgroup >&2; exit 125", starts=False)
     with pytest.raises(HostError) as caught:
         run(podman.executor(), podman.top)
-    assert (caught.value.reference, caught.value.evidence) == ("engine-failed", ("no such image",))
+    assert (caught.value.reference, caught.value.evidence) == ("engine-failed", ("no cgroup",))
 
 
 def test_same_exit_code_of_the_command_is_the_commands(podman: Engine) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from torchbuild.edges.image import inspect_image
+from torchbuild.edges.image import has_image, inspect_image
 from torchbuild.errors import HostError
 
 DIGEST = "ab" * 32
@@ -52,3 +52,17 @@ def test_missing_engine_is_not_a_missing_image(tmp_path: Path) -> None:
     with pytest.raises(HostError) as caught:
         inspect_image(str(tmp_path / "nothing"), "localhost/some/image")
     assert caught.value.reference == "program-missing"
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        pytest.param(f"echo {DIGEST}", True, id="there"),
+        pytest.param("echo Error: x: image not known >&2; exit 125", False, id="podman has none"),
+        pytest.param("echo Error: No such image: x >&2; exit 1", False, id="docker has none"),
+        pytest.param("echo database is locked >&2; exit 125", True, id="no answer"),
+    ],
+)
+def test_only_an_engine_that_says_so_has_no_image(script: str, expected: bool, tmp_path: Path) -> None:
+    """An engine that fails otherwise is not taken for one that lost the image."""
+    assert has_image(engine_that(tmp_path, script), DIGEST) is expected

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import signal
@@ -238,3 +239,44 @@ def test_capture_stops_waiting() -> None:
     with pytest.raises(HostError) as caught:
         capture(["/bin/sh", "-c", "sleep 1000 & wait"], environ=PATH, timeout_s=0.2)
     assert (caught.value.reference, time.monotonic() - started < 15) == ("query-failed", True)
+
+
+RACE = """
+import os, signal, subprocess, sys
+from pathlib import Path
+from torchbuild.edges.process import run_process
+number = int(sys.argv[1])
+def stop(*_):
+    raise KeyboardInterrupt
+signal.signal(number, stop)
+start = subprocess.Popen._execute_child
+def forked(self, *arguments):
+    start(self, *arguments)
+    os.kill(os.getpid(), number)  # the instant between fork and the caller's knowing of it
+    for _ in range(1000):
+        pass
+subprocess.Popen._execute_child = forked
+script = f": {sys.argv[2]}; sleep 1000; :"
+run_process(["/bin/sh", "-c", script], environ={"PATH": "/bin:/usr/bin"}, log=Path(sys.argv[3]))
+"""
+
+
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name
+)
+def test_signal_at_the_fork_ends_the_child(number: signal.Signals, tmp_path: Path) -> None:
+    """A signal that arrives before the caller knows of its child still ends the child."""
+    marker = str(tmp_path / "marker")
+    argv = [sys.executable, "-c", RACE, str(int(number)), marker, str(tmp_path / "log")]
+    done = subprocess.run(argv, env={"PYTHONPATH": str(PACKAGE_ROOT)}, capture_output=True, check=False)
+    assert (b"KeyboardInterrupt" in done.stderr, processes_with(marker)) == (True, [])
+
+
+def processes_with(marker: str) -> list[str]:
+    """Numbers of the processes that have it on their command line."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            if marker.encode() in path.read_bytes():
+                found.append(path.parent.name)
+    return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -14,7 +15,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from torchbuild.edges import sandbox
+import torchbuild.edges
+from torchbuild.edges import sandbox, sandbox_root
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,7 +47,7 @@ class Place:
         """Start the launcher as its own program, from a copy that the user may read."""
         return subprocess.run(
             [
-                *(*self.prefix, self.python, "-I", "-S", "-X", "utf8", str(self.top / "sandbox.py")),
+                *(*self.prefix, *sandbox.launcher(self.python, str(self.top))),
                 f"--bind={self.top}/root=/torchbuild",
                 f"--ro-bind={self.top}/store=/torchbuild/store",
                 *(*options, "--", *argv),
@@ -74,7 +76,10 @@ def place(request: pytest.FixtureRequest) -> Iterator[Place]:
     for name in ("root", "store"):
         (top / name).mkdir()
     (top / "store" / "input").write_text("locked")
-    shutil.copy(sandbox.__file__, top / "sandbox.py")
+    for module in (torchbuild, torchbuild.edges, sandbox, sandbox_root):
+        place = top / Path(module.__file__ or "").relative_to(Path(torchbuild.__file__).parents[1])
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(module.__file__ or "", place)
     uid = NOBODY if as_user else os.geteuid()
     for path in (top, *top.rglob("*")):
         os.chown(path, uid, -1)
@@ -116,7 +121,7 @@ def test_mount_below_the_store_is_read_only_too(place: Place) -> None:
     os.chown(place.top / "root" / "sub", place.uid, -1)
     options = (f"--bind={place.top}/root=/elsewhere", f"--bind={place.top}/root/sub=/elsewhere/sub")
     nested = f"""
-        /usr/bin/env -i {place.python} -I -S {place.top}/sandbox.py --ro-bind=/elsewhere=/again -- \\
+        /usr/bin/env -i {shlex.join(sandbox.launcher(place.python, str(place.top)))} --ro-bind=/elsewhere=/again -- \\
             /bin/sh -c 'echo x >/again/sub/file; echo y >/elsewhere/sub/other'
     """
     done = place.launch("/bin/sh", "-c", nested, options=options)
@@ -199,7 +204,5 @@ def test_what_prevents_a_start_is_told(
 
 def test_program_is_required() -> None:
     """Without a program the launcher explains itself."""
-    done = subprocess.run(
-        [sys.executable, "-I", "-S", sandbox.__file__], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(sandbox.launcher(), capture_output=True, text=True, check=False)
     assert (done.returncode, "no program" in done.stderr) == (2, True)

@@ -125,11 +125,12 @@ def test_removed_workspace_is_not_ours(tmp_path: Path) -> None:
         assert is_ours
 
 
-def test_rests_of_a_killed_run_are_swept(tmp_path: Path) -> None:
+@pytest.mark.parametrize("place", [".", "root", "root/shim", "state"])
+def test_rests_of_a_killed_run_are_swept(place: str, tmp_path: Path) -> None:
     """What a killed build left half-written is gone before the next one looks."""
     reopen(tmp_path)
-    left = tmp_path / "builds/run1/root" / f"{TEMP_PREFIX}x"
-    left.mkdir()
+    left = tmp_path / "builds/run1" / place / f"{TEMP_PREFIX}x"
+    left.mkdir(parents=True)
     os.utime(left, (0, 0))
     reopen(tmp_path)
     assert not left.exists()

@@ -5,14 +5,14 @@ from __future__ import annotations
 import difflib
 from pathlib import Path
 
+from torchbuild.cli.machine_settings import kept_settings
 from torchbuild.cli.places import Places
-from torchbuild.cli.survey import executor_for
+from torchbuild.cli.survey import executor_alone
 from torchbuild.edges.housekeeping import workspaces
 from torchbuild.edges.workspace import open_workspace
 from torchbuild.errors import UsageError
 from torchbuild.model.command import Command
 from torchbuild.model.lock import Lock
-from torchbuild.model.recipe import Machine
 from torchbuild.resolve.environment import full_environment
 from torchbuild.resolve.lockfile import parse_lock
 
@@ -30,7 +30,8 @@ def revisit(run: str, argv: tuple[str, ...], places: Places) -> int:
     """
     lock = _lock_of(run, places)
     with open_workspace(places.builds, run, store=places.store, cache=places.compiler_cache) as workspace:
-        executor = executor_for(Machine(), lock.image, places, workspace.root, run)
+        machine = kept_settings(workspace.path)
+        executor = executor_alone(machine, lock.image, places, workspace.root, run)
         environ = dict(full_environment(lock)) | dict(executor.environment()) | {"TERM": "xterm-256color"}
         command = Command(
             # a program by its bare name is looked up on the build's own PATH

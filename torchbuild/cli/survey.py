@@ -7,15 +7,14 @@ import json
 import os
 import shutil
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from torchbuild.cli.places import Places
+from torchbuild.cli.places import Places, places
 from torchbuild.context import Executor
-from torchbuild.edges.atomic import translated
+from torchbuild.edges.atomic import leftovers, remove_tree, temp_beside, translated, write_text
 from torchbuild.edges.process import capture
 from torchbuild.errors import ConflictError, HostError, TorchbuildError
 from torchbuild.model.artifact import ImageRef
@@ -25,15 +24,20 @@ from torchbuild.model.recipe import Machine, Recipe
 from torchbuild.resolve.assemble import Survey
 from torchbuild.resolve.environment import BASE
 
-__all__ = ["check_builder", "executor_for", "find_image", "survey_builder"]
+__all__ = ["check_builder", "executor_alone", "executor_for", "find_image", "settled", "survey_builder"]
 
 
-def executor_for(machine: Machine, image: ImageRef | None, places: Places, root: Path, run: str) -> Executor:
+_UNPACKING = ("rootfs", "apptainer")
+"""Engines that are none: they use unpacked images."""
+
+
+def executor_for(machine: Machine, image: ImageRef | None, here: Places, root: Path, run: str) -> Executor:
     """The executor that the recipe and this machine ask for.
 
     Raises:
         ConflictError: ``executor-contradicts-image``.
-        HostError: ``no-container-engine``, ``not-writable``, ``disk-full``, ``path-not-mountable``.
+        HostError: ``no-container-engine``, ``not-writable``, ``disk-full``, ``path-not-mountable``; for a
+            root ``image-missing``, ``image-archive-damaged``.
     """
     wanted = "local" if image is None else "container"
     if machine.executor not in ("auto", wanted):
@@ -43,40 +47,67 @@ def executor_for(machine: Machine, image: ImageRef | None, places: Places, root:
             why="the table [image] decides that: [machine] decides nothing of the wheel",
             fix="Leave machine.executor out; name an image, or none, in the table [image].",
         )
-    jobs = machine.jobs or len(os.sched_getaffinity(0))
+    jobs = settled(machine).jobs
+    dirs = {"root": root, "store": here.store, "cache": here.compiler_cache}
     if image is None:
-        from torchbuild.edges.local import LocalExecutor  # noqa: PLC0415  only one of the two is used
+        from torchbuild.edges.local import LocalExecutor  # noqa: PLC0415  only one of them is used
 
-        return LocalExecutor(
-            root=root,
-            store=places.store,
-            cache=places.compiler_cache,
-            jobs=jobs,
-            memory_gib=machine.memory_gib,
-        )
+        return LocalExecutor(**dirs, jobs=jobs, memory_gib=machine.memory_gib)
+    if machine.engine in _UNPACKING:
+        from torchbuild.edges.roots import rootfs_for  # noqa: PLC0415
+
+        place = rootfs_for(here.roots, image)
+        if machine.engine == "apptainer":
+            from torchbuild.edges.apptainer import ApptainerExecutor, find_apptainer  # noqa: PLC0415
+
+            program, limit = find_apptainer(), machine.memory_gib
+            return ApptainerExecutor(
+                program=program, image=image, directory=place, **dirs, jobs=jobs, memory_gib=limit
+            )
+        from torchbuild.edges.rootfs import RootfsExecutor  # noqa: PLC0415
+
+        return RootfsExecutor(image=place, **dirs, jobs=jobs, memory_gib=machine.memory_gib)
     from torchbuild.edges.container import ContainerExecutor  # noqa: PLC0415
     from torchbuild.edges.engine import find_engine  # noqa: PLC0415
 
     return ContainerExecutor(
         engine=find_engine(machine.engine),
         image=image,
-        root=root,
-        store=places.store,
-        cache=places.compiler_cache,
+        **dirs,
         jobs=jobs,
         memory_gib=machine.memory_gib,
         labels={"torchbuild.run": run},
     )
 
 
-def find_image(recipe: Recipe) -> ImageRef | None:
-    """The builder image as the engine has it, the recipe's id asserted; None for builds on this machine."""
+def executor_alone(machine: Machine, image: ImageRef | None, here: Places, root: Path, run: str) -> Executor:
+    """The same for a workspace that the caller holds: what a killed run left in an engine is removed first.
+
+    Raises:
+        ConflictError: ``executor-contradicts-image``.
+        HostError: as `executor_for`; ``query-failed``.
+    """
+    executor = executor_for(machine, image, here, root, run)
+    remove_stale = getattr(executor, "remove_stale", None)
+    if remove_stale is not None:
+        remove_stale()
+    return executor
+
+
+def settled(machine: Machine) -> Machine:
+    """With the number of jobs that the build will use: by default, the cores that this process may use."""
+    return machine.model_copy(update={"jobs": machine.jobs or len(os.sched_getaffinity(0))})
+
+
+def find_image(recipe: Recipe, here: Places | None = None) -> ImageRef | None:
+    """The builder image as the engine has it, the recipe's id asserted; None for builds on this machine.
+
+    Raises:
+        HostError: ``image-missing``, ``image-other-id``, ``no-container-engine``.
+    """
     if recipe.image is None:
         return None
-    from torchbuild.edges.engine import find_engine  # noqa: PLC0415
-    from torchbuild.edges.image import inspect_image  # noqa: PLC0415
-
-    found = inspect_image(find_engine(recipe.machine.engine), recipe.image.name)
+    found = _image_called(recipe.image.name, recipe.machine.engine, here or places())
     if recipe.image.id is not None and found.id != recipe.image.id:
         raise HostError(
             "image-other-id",
@@ -87,21 +118,32 @@ def find_image(recipe: Recipe) -> ImageRef | None:
     return found
 
 
-def survey_builder(recipe: Recipe, image: ImageRef | None, places: Places) -> Survey:
+def _image_called(name: str, engine: str, here: Places) -> ImageRef:
+    if engine in _UNPACKING:
+        from torchbuild.edges.roots import find_root  # noqa: PLC0415  only one of the two is used
+
+        return find_root(here.roots, name)
+    from torchbuild.edges.engine import find_engine  # noqa: PLC0415
+    from torchbuild.edges.image import inspect_image  # noqa: PLC0415
+
+    return inspect_image(find_engine(engine), name)
+
+
+def survey_builder(recipe: Recipe, image: ImageRef | None, here: Places) -> Survey:
     """What the builder has; HostError for what a build needs and it lacks."""
-    with (
-        translated(Path(tempfile.gettempdir())),
-        tempfile.TemporaryDirectory(prefix="torchbuild-survey-") as folder,
-    ):
-        root = Path(folder) / "root"
-        (root / "shim").mkdir(parents=True)
+    with _room(here) as folder:
+        root = folder / "root"
         script = files("torchbuild.shim").joinpath("survey.py").read_text(encoding="utf-8")
-        (root / "shim" / "survey.py").write_text(script, encoding="utf-8")
-        executor = executor_for(recipe.machine, image, places, root, f"{recipe.name}-survey")
-        seen = _ask(recipe, executor, Path(folder) / "survey.log", local=image is None)
+        write_text(root / "shim" / "survey.py", script)
+        executor = executor_for(recipe.machine, image, here, root, f"{recipe.name}-survey")
+        seen = _ask(recipe, executor, folder / "survey.log", local=image is None)
     check_builder(recipe, seen)
     python = LockedPython(
-        executable=seen["executable"], version=seen["version"], soabi=seen["soabi"], tag=seen["tag"]
+        executable=seen["executable"],
+        version=seen["version"],
+        soabi=seen["soabi"],
+        tag=seen["tag"],
+        include=seen["include"],
     )
     return Survey(
         python=python,
@@ -109,8 +151,23 @@ def survey_builder(recipe: Recipe, image: ImageRef | None, places: Places) -> Su
         cc=seen["cc"],
         cxx=seen["cxx"],
         compiler=seen["compiler"],
+        compiler_c=seen["compiler_c"],
         launcher=seen["launcher"],
     )
+
+
+@contextlib.contextmanager
+def _room(here: Places) -> Iterator[Path]:
+    """A directory that does not outlive the body; what killed runs left of theirs goes first."""
+    for left in leftovers(here.cache):
+        remove_tree(left)
+    room = temp_beside(here.cache / "survey")
+    with translated(room):
+        room.mkdir(parents=True)
+    try:
+        yield room
+    finally:
+        remove_tree(room)
 
 
 def _candidates(recipe: Recipe, *, local: bool) -> Iterator[str]:

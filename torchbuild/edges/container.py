@@ -10,11 +10,13 @@ import sys
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from torchbuild.edges.atomic import TEMP_PREFIX
 from torchbuild.edges.engine import engine_argv, find_engine, is_rootless
+from torchbuild.edges.image import has_image, image_missing
 from torchbuild.edges.isolation import NETWORK_QUERY, require_isolated
+from torchbuild.edges.lifeline import ENTRY, NO_DIRECTORY, NO_PROGRAM, Lifeline, lifeline
 from torchbuild.edges.mounts import Mounts
 from torchbuild.edges.process import attach, capture, run_process
+from torchbuild.edges.sandbox import CAPABILITIES
 from torchbuild.errors import HostError
 from torchbuild.model.command import BUILD_ROOT, Command
 
@@ -22,33 +24,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from torchbuild.context import Completed
+    from torchbuild.edges.disk_watch import DiskWatch
     from torchbuild.model.artifact import ImageRef
 
 __all__ = ["ContainerExecutor", "find_engine"]
 
-_ENTRY = """
-umask 022
-cd "$1" || exit 64
-case $2 in /*) test -x "$2" || exit 65 ;; esac
-: >"$3" || exit 66
-shift 3
-exec "$@" 2>&1
-"""
-"""A constant: the command is only ever its arguments.
-
-One pipe for stdout and stderr keeps their order, which the engine's two pipes lose. The mark that it
-leaves tells a command that ended with some code from a container that never started one.
-"""
-
-_NO_DIRECTORY, _NO_PROGRAM = 64, 65
 _ROOT_LABEL = "torchbuild.root"
 
 
 class ContainerExecutor:
     """Runs commands in an engine's containers; see `torchbuild.context.Executor`.
 
-    A container lives as long as one command. It may outlive us where we are killed with SIGKILL: call
-    `remove_stale` before a build goes on.
+    A container lives as long as one command, and ends within a moment of us, however we end. What an engine
+    then keeps of it, `remove_stale` removes: call that before a build goes on.
     """
 
     def __init__(
@@ -87,6 +75,8 @@ class ContainerExecutor:
         self._memory_gib = memory_gib
         self._labels = dict(labels or {}) | {_ROOT_LABEL: _root_mark(self._mounts.root)}
         self._isolated = False
+        self.watch: DiskWatch | None = None
+        """Pauses commands while a disk is nearly full."""
 
     @property
     def name(self) -> str:
@@ -104,22 +94,28 @@ class ContainerExecutor:
         """Run to the end, whatever the exit code.
 
         Raises:
-            HostError: ``engine-failed``, ``network-not-isolated``, ``program-missing``,
-                ``program-not-runnable``, ``directory-missing``, and for the log ``disk-full``,
-                ``not-writable``.
+            HostError: ``image-missing``, ``engine-failed``, ``network-not-isolated``, ``program-missing``,
+                ``program-not-runnable``, ``directory-missing``, and for the log and the workspace
+                ``disk-full``, ``not-writable``.
         """
         self._assert_isolation(command)
         exact = command.expanded()
-        with self._container() as container:
+        with self._container() as (container, line), self._watched(container):
             completed = run_process(
-                self._argv(exact, container),
-                environ=dict(os.environ),
+                self._argv(exact, container, line),
+                cwd=self._mounts.root.parent,  # the engine's monitor leaves a file where it stands
+                environ=self._environ(),
                 log=log,
                 on_line=on_line,
                 append=append,
             )
-            self._require_started(container, exact, completed.exit_code, completed.tail)
+            self._require_started(line, exact, completed.exit_code, completed.tail)
         return completed
+
+    def _watched(self, container: str) -> contextlib.AbstractContextManager[None]:
+        if self.watch is None:
+            return contextlib.nullcontext()
+        return self.watch.over_container(self._engine, container)
 
     def put(self, source: Path, destination: str) -> None:
         """Copy a file or a directory into the build; see `torchbuild.edges.mounts.Mounts.put`."""
@@ -142,9 +138,9 @@ class ContainerExecutor:
         self._assert_isolation(command)
         exact = command.expanded()
         terminal = ["--interactive", *(["--tty"] if sys.stdin.isatty() else [])]
-        with self._container() as container:
-            code = attach(self._argv(exact, container, *terminal), environ=dict(os.environ))
-            self._require_started(container, exact, code, ())
+        with self._container() as (container, line):
+            code = attach(self._argv(exact, container, line, *terminal), environ=self._environ())
+            self._require_started(line, exact, code, ())
         return code
 
     def remove_stale(self) -> tuple[str, ...]:
@@ -156,69 +152,79 @@ class ContainerExecutor:
         Raises:
             HostError: ``query-failed``.
         """
-        query = [
-            "ps",
-            "--all",
-            "--quiet",
-            "--no-trunc",
-            f"--filter=label={_ROOT_LABEL}={self._labels[_ROOT_LABEL]}",
-        ]
-        stale = tuple(capture(engine_argv(self._engine, *query)).split())
-        if stale:
+        stale = self._left()
+        try:
             self._remove(stale)
+        except HostError:
+            # Docker knows no way to pass over one that ended by itself meanwhile.
+            if self._left():
+                raise
         return stale
 
+    def _left(self) -> tuple[str, ...]:
+        label = f"--filter=label={_ROOT_LABEL}={self._labels[_ROOT_LABEL]}"
+        query = engine_argv(self._engine, "ps", "--all", "--quiet", "--no-trunc", label)
+        return tuple(capture(query).split())
+
     def _remove(self, containers: Sequence[str]) -> None:
-        """Kill and remove; one that is gone already is no error."""
+        """Kill and remove; one that is gone already is no error to podman."""
+        if not containers:
+            return
         at_once = ["--ignore", "--time=0"] if self.name == "podman" else []
         capture(engine_argv(self._engine, "rm", "--force", *at_once, *containers))
 
     @contextlib.contextmanager
-    def _container(self) -> Iterator[str]:
-        """A free name for a container; where the body raises, what has that name is removed."""
+    def _container(self) -> Iterator[tuple[str, Lifeline]]:
+        """A free name for a container, and what it lives by; where the body raises, it is removed."""
         name = f"torchbuild-{secrets.token_hex(8)}"
-        try:
-            yield name
-        except BaseException:
-            # The client is gone by now, while its container goes on under the engine's monitor.
-            with contextlib.suppress(HostError):
-                self._remove([name])
-            raise
-        finally:
-            self._mark(name).unlink(missing_ok=True)
-
-    def _mark(self, container: str) -> Path:
-        return self._mounts.root / f"{TEMP_PREFIX}{container}"
+        with lifeline(self._mounts.root) as line:
+            try:
+                yield name, line
+            except BaseException:
+                # The client is gone by now, while its container goes on under the engine's monitor.
+                with contextlib.suppress(HostError):
+                    self._remove([name])
+                raise
 
     def _assert_isolation(self, command: Command) -> None:
         """Look from inside, once, before the first command that may have no network."""
         if command.network == "host" or self._isolated:
             return
-        with self._container() as container:
+        with self._container() as (container, line):
+            argv = self._argv(Command(argv=NETWORK_QUERY, cwd="/"), container, line)
             try:
-                devices = capture(self._argv(Command(argv=NETWORK_QUERY, cwd="/"), container))
+                devices = capture(argv, environ=self._environ())
             except HostError as error:
-                raise _engine_failed(self.name, self._image.name, error.evidence) from error
+                raise self._not_started(error.evidence) from error
         require_isolated(devices, self.name)
         self._isolated = True
 
-    def _argv(self, exact: Command, container: str, *options: str) -> list[str]:
+    def _argv(self, exact: Command, container: str, line: Lifeline, *options: str) -> list[str]:
         _require_runnable(exact)
-        mark = f"{BUILD_ROOT}/{self._mark(container).name}"
-        # A build that writes the machine's name into a file is the same everywhere, and this one resolves.
-        hostname = ["--hostname=localhost"] if exact.network == "none" else []
+        pipe = f"{BUILD_ROOT}/{line.path.name}"
         # `env -i` and not the engine's options: neither the image's variables nor the engine's own get in.
         environ = ["/usr/bin/env", "-i", "--", *(f"{name}={value}" for name, value in exact.environ)]
+        entry = ["-c", ENTRY, "sh", exact.cwd, exact.argv[0], pipe, *environ, *exact.argv]
+        return [*self._shell_inside(exact.network, container, options), *entry]
+
+    def _environ(self) -> dict[str, str]:
+        """What the engine's own client needs to find its configuration; nothing of it gets inside."""
+        return dict(os.environ)
+
+    def _shell_inside(self, network: str, container: str, options: Sequence[str]) -> list[str]:
+        """The engine's words up to the shell, whose arguments follow."""
+        # A build that writes the machine's name into a file is the same everywhere, and this one resolves.
+        hostname = ["--hostname=localhost"] if network == "none" else []
         return engine_argv(
             self._engine,
-            *("run", "--rm", "--init", "--pull=never", f"--name={container}", f"--network={exact.network}"),
-            *("--log-driver=none", "--security-opt=label=disable", "--entrypoint=/bin/sh"),
+            *("run", "--rm", "--init", "--pull=never", f"--name={container}", f"--network={network}"),
+            *("--log-driver=none", "--security-opt=label=disable", "--entrypoint=/bin/sh", "--cap-drop=ALL"),
+            *(f"--cap-add={name}" for name in CAPABILITIES),
             *(f"--label={name}={value}" for name, value in self._labels.items()),
             *(*hostname, *self._limits(), *self._user()),
             *self._volumes,
             *options,
             self._image.id,
-            *("-c", _ENTRY, "sh", exact.cwd, exact.argv[0], mark, *environ, *exact.argv),
         )
 
     def _limits(self) -> list[str]:
@@ -237,25 +243,31 @@ class ContainerExecutor:
             return []
         return [f"--user={uid}:{os.getegid()}"]
 
-    def _require_started(self, container: str, exact: Command, code: int, tail: tuple[str, ...]) -> None:
+    def _require_started(self, line: Lifeline, exact: Command, code: int, tail: tuple[str, ...]) -> None:
         """Tell an engine that failed from a command that did."""
-        if self._mark(container).exists():
+        if line.was_taken():
             return
-        if code == _NO_DIRECTORY:
+        if code == NO_DIRECTORY:
             raise HostError(
                 "directory-missing",
                 f"{exact.cwd}: a command cannot start there",
                 why=(f"seen: no such directory in {self._image.name}", "wanted: a directory of the build"),
                 fix="Run the stage again that makes the directory.",
             )
-        if code == _NO_PROGRAM:
+        if code == NO_PROGRAM:
             raise HostError(
                 "program-missing",
                 f"{exact.argv[0]}: no such program in the builder image",
                 why=(f"seen: nothing executable there in {self._image.name}", "wanted: a program to start"),
                 fix="Add the package that holds it to the image's package list and make the image again.",
             )
-        raise _engine_failed(self.name, self._image.name, tail)
+        raise self._not_started(tail)
+
+    def _not_started(self, evidence: tuple[str, ...]) -> HostError:
+        """Why no container began: the image is not there any more, or the engine's own words."""
+        if not has_image(self._engine, self._image.id):
+            return image_missing(self.name, self._image.name, f"wanted: {self._image.id}", evidence)
+        return _engine_failed(self.name, self._image, evidence)
 
 
 def _root_mark(root: Path) -> str:
@@ -289,11 +301,11 @@ def _require_runnable(exact: Command) -> None:
         )
 
 
-def _engine_failed(engine: str, image: str, evidence: tuple[str, ...]) -> HostError:
+def _engine_failed(engine: str, image: ImageRef, evidence: tuple[str, ...]) -> HostError:
     return HostError(
         "engine-failed",
-        f"{engine}: it could not start a container of {image}",
+        f"{engine}: it could not start a container of {image.name}",
         why=(f"seen: {evidence[-1] if evidence else 'no message'}", "wanted: a container that starts"),
-        fix=f"Run `{engine} run --rm --network=none {image} true` by hand and mend what it reports.",
+        fix=f"Run `{engine} run --rm --network=none {image.id} true` by hand and mend what it reports.",
         evidence=evidence,
     )

@@ -38,7 +38,7 @@ def find_engine(wanted: str) -> str:
         "no-container-engine",
         "this machine has no container engine that answers",
         why=(*refusals, "wanted: one that answers `info`"),
-        fix="Install podman (apt-get install podman, or dnf install podman), or set machine.engine to local.",
+        fix="Install podman (apt-get install podman, dnf install podman), or set machine.engine to rootfs.",
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections import deque
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -12,11 +13,15 @@ from torchbuild.edges.atomic import temp_beside, translated
 from torchbuild.errors import HostError
 from torchbuild.model.command import BUILD_ROOT, expand
 
-__all__ = ["Mounts"]
+__all__ = ["LeadsOutError", "Mounts"]
 
 _TOP = PurePosixPath(BUILD_ROOT).name
 _MOST_LINKS = 40
 """As many as the kernel follows."""
+
+
+class LeadsOutError(Exception):
+    """A path that is not inside the build; its text says where it leads."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,35 +54,55 @@ class Mounts:
         Raises:
             HostError: ``path-outside-mounts`` where it, or a link on the way, leads elsewhere.
         """
-        pending = deque(PurePosixPath(expand(path)).parts)
+        try:
+            return self.place(self.below(path, follow_last=True))
+        except LeadsOutError as error:
+            raise HostError(
+                "path-outside-mounts",
+                f"{path}: not inside the build",
+                why=(f"seen: {error}", f"wanted: a place below {BUILD_ROOT}"),
+                fix=f"Name a path below {BUILD_ROOT}; look at the links on the way where it already is one.",
+            ) from error
+
+    def below(self, path: str, *, follow_last: bool) -> tuple[str, ...]:
+        """The parts of a path below the fixed one, links followed as the build would follow them.
+
+        Args:
+            path: absolute inside the build, or with a placeholder; it need not exist.
+            follow_last: whether a link that the path itself is, is followed.
+
+        Raises:
+            LeadsOutError: it leads elsewhere, with how.
+            HostError: ``file-operation-failed``, ``not-writable`` (no right to look there).
+        """
+        pending = deque(_parts(expand(path)))
         here: list[str] = []
         links = 0
         while pending:
             part = pending.popleft()
-            if part == "/":
-                here = []
-            elif part == "..":
-                here = here[:-1]
-            else:
-                here.append(part)
-            if here and (here[0] != _TOP or links > _MOST_LINKS):
-                raise _outside_build(path, here)
-            host = self._host(here)
-            if len(here) > 1 and host.is_symlink():
-                links += 1
-                here = here[:-1]
-                with translated(host):
-                    pending.extendleft(reversed(PurePosixPath(host.readlink()).parts))
+            here = [] if part == "/" else here[:-1] if part == ".." else [*here, part]
+            if here and here[0] != _TOP:
+                raise LeadsOutError(f"it leads to /{'/'.join(here)}")
+            place = self.place(tuple(here[1:]))
+            if len(here) < 2 or not (pending or follow_last):  # noqa: PLR2004  the top is no link
+                continue
+            with translated(place):
+                if place.is_symlink():
+                    links += 1
+                    here = here[:-1]
+                    pending.extendleft(reversed(_parts(os.fspath(place.readlink()))))
+            if links > _MOST_LINKS:
+                raise LeadsOutError(f"more than {_MOST_LINKS} links follow each other")
         if not here:
-            raise _outside_build(path, here)
-        return self._host(here)
+            raise LeadsOutError("it leads to /")
+        return tuple(here[1:])
 
-    def _host(self, here: list[str]) -> Path:
-        below = here[1:]
+    def place(self, parts: tuple[str, ...]) -> Path:
+        """Where parts below the fixed path lie on this machine; no link is looked at."""
         for name, place in (("store", self.store), ("cache", self.cache)):
-            if below[:1] == [name]:
-                return place.joinpath(*below[1:])
-        return self.root.joinpath(*below)
+            if parts[:1] == (name,):
+                return place.joinpath(*parts[1:])
+        return self.root.joinpath(*parts)
 
     def put(self, source: Path, destination: str) -> None:
         """Copy a file or a directory into the build; see `copy_over`.
@@ -106,21 +131,21 @@ class Mounts:
         copy_over(self.outside(source), destination)
 
 
-def copy_over(source: Path, destination: Path) -> None:
+def copy_over(source: Path, destination: Path, *, without: Collection[str] = ()) -> None:
     """Copy a file, or a directory into what is there already; times, permissions and links are kept.
 
     Each file arrives whole or not at all, and belongs to the caller. Owner, set-user-id bits and extended
     attributes stay behind: a build may not hand them to the machine. A link that `source` itself is, is
-    followed; links below it are copied as links.
+    followed; links below it are copied as links. Names in `without` stay behind, wherever they stand.
     """
     with translated(source):
         source = source.resolve(strict=True)
     with translated(destination):
         destination.parent.mkdir(parents=True, exist_ok=True)
-        _copy(source, destination)
+        _copy(source, destination, without)
 
 
-def _copy(source: Path, destination: Path) -> None:
+def _copy(source: Path, destination: Path, without: Collection[str]) -> None:
     if source.is_symlink():
         temp = temp_beside(destination)
         temp.symlink_to(source.readlink())
@@ -131,7 +156,8 @@ def _copy(source: Path, destination: Path) -> None:
             destination.unlink()
         destination.mkdir(exist_ok=True)
         for entry in sorted(source.iterdir()):
-            _copy(entry, destination / entry.name)
+            if entry.name not in without:
+                _copy(entry, destination / entry.name, without)
         _keep_attributes(source, destination)
     else:
         _copy_file(source, destination)
@@ -154,10 +180,7 @@ def _keep_attributes(source: Path, destination: Path) -> None:
     os.utime(destination, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
-def _outside_build(path: str, here: list[str]) -> HostError:
-    return HostError(
-        "path-outside-mounts",
-        f"{path}: not inside the build",
-        why=(f"seen: it leads to /{'/'.join(here)}", f"wanted: a place below {BUILD_ROOT}"),
-        fix=f"Name a path below {BUILD_ROOT}; look at the links on the way where it already is one.",
-    )
+def _parts(path: str) -> list[str]:
+    """The path's parts, a slash first where it is absolute."""
+    named = [part for part in path.split("/") if part not in ("", ".")]
+    return ["/", *named] if path.startswith("/") else named

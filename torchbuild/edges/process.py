@@ -20,6 +20,7 @@ from torchbuild.errors import HostError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from io import FileIO
     from pathlib import Path
 
@@ -32,6 +33,7 @@ GRACE_S = 5.0
 """What a process group gets between SIGTERM and SIGKILL, to remove its half-written files."""
 
 _CHUNK = 1 << 16
+_INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def run_process(
@@ -44,6 +46,7 @@ def run_process(
     append: bool = False,
     pass_fds: tuple[int, ...] = (),
     grace_s: float = GRACE_S,
+    during: Callable[[int], AbstractContextManager[object]] | None = None,
 ) -> Completed:
     """Run a program to its end, whatever its exit code, and keep everything it prints.
 
@@ -60,6 +63,7 @@ def run_process(
         append: keep what the log held before.
         pass_fds: further descriptors that the program inherits.
         grace_s: seconds between SIGTERM and SIGKILL where an exception ends the group.
+        during: what is entered with the process id while the program runs.
 
     Raises:
         HostError: ``program-missing``, ``program-not-started``, ``directory-missing``, and for the log
@@ -71,6 +75,7 @@ def run_process(
         _group(
             argv, cwd=cwd, environ=environ, pass_fds=pass_fds, output=subprocess.STDOUT, grace_s=grace_s
         ) as process,
+        contextlib.nullcontext() if during is None else during(process.pid),
     ):
         tail: deque[str] = deque(maxlen=TAIL_LINES)
         for line in _lines(process, file, log):
@@ -219,21 +224,26 @@ def _end(process: subprocess.Popen[bytes], grace_s: float | None) -> None:
 
 @contextlib.contextmanager
 def _interrupt_deferred() -> Iterator[None]:
-    """Let Ctrl-C wait until the body has ended: between fork and return nobody would know the child yet.
+    """Let signals that we handle wait for the body: between fork and return nobody would know the child yet.
 
-    A handler of ours and not a blocked or ignored signal, because a child inherits those.
+    A handler of ours and not a blocked or ignored signal, because a child inherits those. A signal without
+    a handler ends us at once, as ever: executors see to it that their commands then end too.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    pressed: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, _frame: pressed.append(number))
+    came: list[int] = []
+    before = {number: signal.getsignal(number) for number in _INTERRUPTS}
+    handled = {number: handler for number, handler in before.items() if callable(handler)}
+    for number in handled:
+        signal.signal(number, lambda number, _frame: came.append(number))
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
-        if pressed:
-            signal.raise_signal(signal.SIGINT)
+        for number, handler in handled.items():
+            signal.signal(number, handler)
+        if came:
+            signal.raise_signal(came[0])
 
 
 @contextlib.contextmanager

@@ -1,13 +1,14 @@
 """A launcher that gives one process the build's fixed path, without making it on the machine.
 
-It runs in an interpreter of its own, on the standard library alone::
+It runs in an interpreter of its own, on the standard library alone; `launcher` gives the first words::
 
-    python -I -S -X utf8 sandbox.py --bind SRC=DST --ro-bind SRC=DST --no-network -- /bin/true
+    [*launcher(), "--bind=SRC=DST", "--ro-bind=SRC=DST", "--no-network", "--", "/bin/true"]
 
-The process gets a mount namespace whose root is a tmpfs: every entry of ``/`` is bound into it, and each
-DST beside them. A process-id namespace ends with the launcher, and the launcher ends with whoever
-started it, SIGKILL included: nothing outlives either. An ordinary user gets a user namespace too, in
-which the process keeps its number; root needs none.
+The process gets a mount namespace with a root that `torchbuild.edges.sandbox_root` makes: of this machine's
+entries or of an unpacked image's, and each DST beside them. A process-id namespace ends with the launcher,
+and the launcher ends with whoever started it, SIGKILL included: nothing outlives either. An ordinary user
+gets a user namespace too, in which the process keeps its number or, with ``--as-root``, is root; root needs
+none.
 
 What prevents a start is told as one line of JSON on ``--status-fd``: ``{"kind": ..., "text": ...}`` with
 the kinds ``refused`` (the machine gives no namespaces), ``directory`` and ``program``.
@@ -17,12 +18,9 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import ctypes
-import errno
 import fcntl
 import json
 import os
-import re
 import select
 import signal
 import socket
@@ -31,34 +29,49 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from torchbuild.edges.sandbox_root import build_root, call
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["NOT_STARTED", "SandboxError", "main"]
+__all__ = ["CAPABILITIES", "NOT_STARTED", "SandboxError", "launcher", "main"]
 
 NOT_STARTED = 125
 """The launcher's exit code where it could not start the process; the status line tells why."""
 
 _CLONE_NEWNS, _CLONE_NEWUTS, _CLONE_NEWUSER = 0x20000, 0x4000000, 0x10000000
 _CLONE_NEWPID, _CLONE_NEWNET = 0x20000000, 0x40000000
-_MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_NOEXEC = 1, 2, 4, 8
-_MS_REMOUNT, _MS_BIND, _MS_REC, _MS_PRIVATE = 32, 4096, 16384, 1 << 18
-_MS_NOATIME, _MS_NODIRATIME, _MS_RELATIME = 1024, 2048, 1 << 21
-_MNT_DETACH = 2
-_PR_SET_PDEATHSIG, _PR_CAPBSET_DROP, _CAP_SYS_ADMIN = 1, 24, 21
+_PR_SET_PDEATHSIG, _PR_CAPBSET_DROP = 1, 24
 _SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
 
-# A remount that drops one of these is refused in a user namespace; statvfs names them with other numbers.
-_KEPT_FLAGS = (
-    (os.ST_NOSUID, _MS_NOSUID),
-    (os.ST_NODEV, _MS_NODEV),
-    (os.ST_NOEXEC, _MS_NOEXEC),
-    (os.ST_NOATIME, _MS_NOATIME),
-    (os.ST_NODIRATIME, _MS_NODIRATIME),
-    (os.ST_RELATIME, _MS_RELATIME),
-)
-_STAGING = "/tmp"  # noqa: S108  only a mount point, covered by a tmpfs of our own before anything is written
-_OLD = "/.old"
+CAPABILITIES = {
+    "CHOWN": 0,
+    "DAC_OVERRIDE": 1,
+    "FOWNER": 3,
+    "FSETID": 4,
+    "KILL": 5,
+    "SETGID": 6,
+    "SETUID": 7,
+    "SETPCAP": 8,
+    "NET_BIND_SERVICE": 10,
+    "SYS_CHROOT": 18,
+    "SETFCAP": 31,
+}
+"""What a root in a build has, in every executor: its files' rights. No mounts, devices or other networks."""
+
+_START = """
+import sys
+sys.path.append(sys.argv.pop(1))
+from torchbuild.edges.sandbox import main
+sys.exit(main(sys.argv[1:]))
+"""
+"""Isolated from the caller's variables and packages; ours come last on the path."""
+
+
+def launcher(python: str = sys.executable, package_parent: str = "") -> list[str]:
+    """The words that start the launcher: an interpreter, and where it finds this module."""
+    place = package_parent or str(Path(__file__).resolve().parents[2])
+    return [python, "-I", "-S", "-X", "utf8", "-c", _START, place]
 
 
 class SandboxError(Exception):
@@ -75,6 +88,10 @@ class SandboxError(Exception):
 
 class _Options(argparse.Namespace):
     bind: list[tuple[bool, str, str]]
+    image: str | None
+    scratch: str | None
+    group: str | None
+    as_root: bool
     no_network: bool
     chdir: str
     env: list[str]
@@ -102,6 +119,10 @@ def _parse(arguments: Sequence[str]) -> _Options:
     parser.add_argument(
         "--ro-bind", dest="bind", action="append", type=_read_only_bind, help="SRC=DST, read-only"
     )
+    parser.add_argument("--image", help="an unpacked image, instead of this machine's own entries")
+    parser.add_argument("--scratch", help="a directory that is the process's /tmp")
+    parser.add_argument("--group", help="a control group's file of processes, to be in it")
+    parser.add_argument("--as-root", action="store_true", help="a user is root inside, as in an engine")
     parser.add_argument("--no-network", action="store_true", help="only a loopback device")
     parser.add_argument("--chdir", default="/", help="where the process starts")
     parser.add_argument(
@@ -137,8 +158,8 @@ def _tell(descriptor: int | None, error: SandboxError) -> None:
 def _launch(options: _Options) -> int:
     if options.status_fd is not None:
         os.set_inheritable(options.status_fd, False)
-    uid, gid = os.geteuid(), os.getegid()
-    _enter_namespaces(uid, gid, network=not options.no_network)
+    _enter_group(options.group)
+    _enter_namespaces(as_root=options.as_root, network=not options.no_network)
     # After the user namespace: a change of credentials takes the parent-death signal away.
     _die_with_parent()
     if options.parent is not None and os.getppid() != options.parent:
@@ -164,7 +185,7 @@ def _first_process(options: _Options, parent_alive: int) -> int:
             # A build that writes the machine's name into a file is the same everywhere; this one resolves.
             socket.sethostname("localhost")
             _raise_loopback()
-        _build_root(options.bind)
+        build_root(options.bind, image=options.image, scratch=options.scratch, network=not options.no_network)
     except OSError as error:
         raise SandboxError("refused", _step(error)) from error
     child = os.fork()
@@ -185,9 +206,7 @@ def _execute(options: _Options) -> NoReturn:
     ):
         signal.signal(number, signal.SIG_DFL)
     os.umask(0o022)
-    with contextlib.suppress(OSError):
-        # Root keeps its files' rights, but not the right to remount the store or to enter another network.
-        _call("prctl", _PR_CAPBSET_DROP, _CAP_SYS_ADMIN, 0, 0, 0)
+    _drop_rights()
     try:
         os.chdir(options.chdir)
     except OSError as error:
@@ -197,6 +216,18 @@ def _execute(options: _Options) -> NoReturn:
         os.execve(options.argv[0], options.argv, environ)  # noqa: S606  no shell is the point
     except (OSError, ValueError) as error:
         raise SandboxError("program", f"{options.argv[0]}: {error}") from error
+
+
+def _drop_rights() -> None:
+    """Leave root its files' rights, but not the right to remount the store or to enter another network."""
+    for number in range(64):
+        if number in CAPABILITIES.values():
+            continue
+        try:
+            call("prctl", _PR_CAPBSET_DROP, number, 0, 0, 0)
+        except OSError:  # beyond the last one that the kernel knows, or a user, who has none to drop
+            if number > max(CAPABILITIES.values()):
+                return
 
 
 def _become(body: Callable[[], int], status_fd: int | None) -> NoReturn:
@@ -225,18 +256,28 @@ def _await(child: int) -> int:
 # --- namespaces ---------------------------------------------------------------------------------------
 
 
-def _enter_namespaces(uid: int, gid: int, *, network: bool) -> None:
-    """Leave the machine's mounts, process ids and, where asked, its network."""
+def _enter_group(processes: str | None) -> None:
+    """Be in a control group, with all that is started from here on."""
+    try:
+        if processes is not None:
+            Path(processes).write_text("0")
+    except OSError as error:
+        raise SandboxError("refused", _step(error)) from error
+
+
+def _enter_namespaces(*, as_root: bool, network: bool) -> None:
+    """Leave the machine's mounts, process ids and, unless asked to stay there, its network."""
+    uid, gid = os.geteuid(), os.getegid()
     spaces = _CLONE_NEWNS | _CLONE_NEWUTS | _CLONE_NEWPID | (0 if network else _CLONE_NEWNET)
     if uid == 0:
         # Root without the right to do this, as in an unprivileged container, goes on as a user does.
         with contextlib.suppress(OSError):
-            return _call("unshare", spaces)
+            return call("unshare", spaces)
     try:
-        _call("unshare", spaces | _CLONE_NEWUSER)
+        call("unshare", spaces | _CLONE_NEWUSER)
         Path("/proc/self/setgroups").write_text("deny")
-        Path("/proc/self/uid_map").write_text(f"{uid} {uid} 1")
-        Path("/proc/self/gid_map").write_text(f"{gid} {gid} 1")
+        Path("/proc/self/uid_map").write_text(f"{0 if as_root else uid} {uid} 1")
+        Path("/proc/self/gid_map").write_text(f"{0 if as_root else gid} {gid} 1")
     except OSError as error:
         raise SandboxError("refused", _step(error)) from error
     return None
@@ -251,91 +292,7 @@ def _raise_loopback() -> None:
 
 
 def _die_with_parent() -> None:
-    _call("prctl", _PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
-
-
-# --- the root that the process sees -------------------------------------------------------------------
-
-
-def _build_root(binds: Sequence[tuple[bool, str, str]]) -> None:
-    """Make a root of the machine's own top-level entries and of `binds`, and move into it."""
-    resolved = [(read_only, os.path.realpath(source), target) for read_only, source, target in binds]
-    replaced = {"proc", *(target.split("/")[1] for _, _, target in resolved)}
-    _mount(None, "/", None, _MS_REC | _MS_PRIVATE)
-    _mount("tmpfs", _STAGING, "tmpfs", _MS_NOSUID | _MS_NODEV, "mode=0755")
-    Path(_STAGING + _OLD).mkdir()
-    _call("pivot_root", _STAGING.encode(), (_STAGING + _OLD).encode())
-    os.chdir("/")
-    for entry in os.scandir(_OLD):
-        if entry.name not in replaced:
-            _adopt(entry)
-    _mount_proc()
-    for read_only, source, target in sorted(resolved, key=lambda bind: bind[2]):
-        _bind_into(_OLD + source, target)
-        if read_only:
-            _make_read_only(target)
-    _call("umount2", _OLD.encode(), _MNT_DETACH)
-    Path(_OLD).rmdir()
-    # What is written beside the binds would be lost with this tmpfs: refuse it.
-    _mount(None, "/", None, _MS_REMOUNT | _MS_BIND | _MS_RDONLY | _MS_NOSUID | _MS_NODEV)
-
-
-def _adopt(entry: os.DirEntry[str]) -> None:
-    if entry.is_symlink():
-        Path("/", entry.name).symlink_to(Path(entry.path).readlink())
-    else:
-        _bind_into(entry.path, f"/{entry.name}")
-
-
-def _bind_into(source: str, target: str) -> None:
-    """Show `source`, with everything mounted below it, at `target`, which is made where it is missing."""
-    if Path(source).is_dir():
-        Path(target).mkdir(parents=True, exist_ok=True)
-    else:
-        Path(target).touch()
-    _mount(source, target, None, _MS_BIND | _MS_REC)
-
-
-def _mount_proc() -> None:
-    Path("/proc").mkdir()
-    try:
-        _mount("proc", "/proc", "proc", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC)
-    except PermissionError:
-        # Inside a container that masks parts of its /proc the kernel gives no unmasked one.
-        _mount(f"{_OLD}/proc", "/proc", None, _MS_BIND | _MS_REC)
-
-
-def _make_read_only(target: str) -> None:
-    """Remount `target` and every mount below it; a bind alone ignores the read-only flag."""
-    for point in _mounts_below(target):
-        present = os.statvfs(point).f_flag
-        kept = sum(flag for seen, flag in _KEPT_FLAGS if present & seen)
-        _mount(None, point, None, _MS_REMOUNT | _MS_BIND | _MS_RDONLY | kept)
-        if not os.statvfs(point).f_flag & os.ST_RDONLY:
-            raise OSError(errno.EROFS, "it is still writable after the remount", point)
-
-
-def _mounts_below(target: str) -> list[str]:
-    lines = Path("/proc/self/mountinfo").read_text(errors="surrogateescape").splitlines()
-    points = (_unescaped(line.split(" ")[4]) for line in lines)
-    return [point for point in points if point == target or point.startswith(f"{target}/")]
-
-
-def _unescaped(field: str) -> str:
-    """The kernel writes blanks and the like as a backslash and three octal digits."""
-    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), field)
-
-
-def _mount(source: str | None, target: str, kind: str | None, flags: int, data: str | None = None) -> None:
-    texts = [None if text is None else os.fsencode(text) for text in (source, target, kind, data)]
-    _call("mount", *texts[:3], ctypes.c_ulong(flags), texts[3], about=f"mount {source or ''} {target}")
-
-
-def _call(name: str, *arguments: object, about: str = "") -> None:
-    libc = ctypes.CDLL(None, use_errno=True)
-    if getattr(libc, name)(*arguments) != 0:
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number), about or name)
+    call("prctl", _PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
 
 
 def _step(error: OSError) -> str:

@@ -11,8 +11,10 @@ import json
 import os
 import re
 import socket
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
@@ -20,6 +22,7 @@ from filelock import FileLock, Timeout
 from torchbuild.edges import manifest as manifests
 from torchbuild.edges.atomic import leftovers, remove_tree, translated, write_text
 from torchbuild.edges.manifest import Manifest
+from torchbuild.edges.mounts import LeadsOutError, Mounts
 from torchbuild.errors import HostError, RecipeError, UsageError
 from torchbuild.model.command import BUILD_ROOT, expand
 
@@ -30,8 +33,8 @@ if TYPE_CHECKING:
 __all__ = ["DirectoryWorkspace", "StageRecord", "about", "held", "open_workspace", "refuse_busy"]
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,199}")
-_MOST_LINKS = 40
 _FORMAT = 1
+_NO_PARTS: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,6 +49,8 @@ class StageRecord:
     """The stage's result, as JSON."""
     manifest: Manifest
     """What it made, relative to the workspace's root."""
+    parts: dict[str, str] = field(default_factory=dict)
+    """The key, piece by piece; empty where an older version recorded it."""
 
 
 class DirectoryWorkspace:
@@ -53,7 +58,7 @@ class DirectoryWorkspace:
 
     def __init__(self, path: Path, store: Path, cache: Path) -> None:
         self._path = path
-        self._mounts = {"store": store, "cache": cache}
+        self._mounts = Mounts(root=path / "root", store=store, cache=cache)
 
     @property
     def run(self) -> str:
@@ -94,42 +99,23 @@ class DirectoryWorkspace:
             RecipeError: ``path-outside-build``.
             HostError: ``file-operation-failed``, ``not-writable`` (no right to look there).
         """
-        with translated(self.root):
-            return self._place(self._resolved(path))
+        exact = expand(path)
+        if (not exact.startswith(f"{BUILD_ROOT}/") and exact != BUILD_ROOT) or ".." in exact.split("/"):
+            _refuse_path(path, f"{exact!a} is not below {BUILD_ROOT}, or has '..'")
+        try:
+            return self._mounts.place(self._mounts.below(path, follow_last=False))
+        except LeadsOutError as error:
+            _refuse_path(path, str(error))
 
-    def _resolved(self, path: str) -> tuple[str, ...]:
-        """The parts below the fixed path, with no link above the last one."""
-        todo = list(reversed(_below_build_root(expand(path), path)))
-        here: list[str] = []
-        followed = 0
-        while todo:
-            part = todo.pop()
-            if part == "..":
-                if not here:
-                    _refuse_path(path, "it leaves the build's directory through a link")
-                here.pop()
-                continue
-            place = self._place((*here, part))
-            if not todo or not place.is_symlink():
-                here.append(part)
-                continue
-            followed += 1
-            if followed > _MOST_LINKS:
-                _refuse_path(path, f"more than {_MOST_LINKS} links follow each other")
-            target = os.fspath(place.readlink())
-            if target.startswith("/"):
-                here.clear()
-                todo += reversed(_below_build_root(target, path))
-            else:
-                todo += reversed(_parts(target))
-        return tuple(here)
-
-    def _place(self, parts: tuple[str, ...]) -> Path:
-        if parts and parts[0] in self._mounts:
-            return self._mounts[parts[0]].joinpath(*parts[1:])
-        return self.root.joinpath(*parts)
-
-    def record(self, stage: str, key: str, result_json: dict[str, Any], manifest: Manifest) -> None:
+    def record(
+        self,
+        stage: str,
+        key: str,
+        result_json: dict[str, Any],
+        manifest: Manifest,
+        *,
+        parts: Mapping[str, str] = _NO_PARTS,
+    ) -> None:
         """Say that the stage is done. The last thing that happens in a stage.
 
         Args:
@@ -137,6 +123,7 @@ class DirectoryWorkspace:
             key: the key of its plan.
             result_json: its result, as values that JSON has.
             manifest: what it made, relative to `root`.
+            parts: the key, piece by piece.
 
         Raises:
             HostError: ``disk-full``, ``not-writable``, ``file-operation-failed``.
@@ -145,6 +132,7 @@ class DirectoryWorkspace:
             "format": _FORMAT,
             "stage": stage,
             "key": key,
+            "parts": dict(parts),
             "result": result_json,
             "manifest": manifests.dump(manifest),
         }
@@ -159,12 +147,11 @@ class DirectoryWorkspace:
             content = json.loads(self._record_path(stage).read_bytes())
             if (content["format"], content["stage"]) != (_FORMAT, stage):
                 return None
-            key, result = content["key"], content["result"]
-            if not isinstance(key, str) or not isinstance(result, dict):
+            key, result, parts = content["key"], content["result"], content.get("parts", {})
+            if not isinstance(key, str) or not isinstance(result, dict) or not isinstance(parts, dict):
                 return None
-            return StageRecord(
-                stage=stage, key=key, result=result, manifest=manifests.load(content["manifest"])
-            )
+            made = manifests.load(content["manifest"])
+            return StageRecord(stage=stage, key=key, result=result, manifest=made, parts=parts)
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return None
 
@@ -217,8 +204,11 @@ def open_workspace(
         for directory in (workspace.root, workspace.logs, workspace.state):
             with translated(directory):
                 directory.mkdir(parents=True, exist_ok=True)
-        for left in (left for place in (path, workspace.root, workspace.state) for left in leftovers(place)):
-            remove_tree(left)
+        with translated(workspace.root):
+            below = [entry for entry in workspace.root.iterdir() if entry.is_dir() and not entry.is_symlink()]
+        for place in (path, workspace.root, workspace.state, *below):
+            for left in leftovers(place):
+                remove_tree(left)
         yield workspace
 
 
@@ -268,18 +258,6 @@ def refuse_busy(path: Path) -> NoReturn:
         why=f"seen: the lock is held by process {pid} on {machine}",
         fix=f"Wait for process {pid}, or end it, then run the same command again.",
     )
-
-
-def _below_build_root(path: str, asked: str) -> tuple[str, ...]:
-    """The parts below the fixed path, of a path that a build would use."""
-    parts, top = _parts(path), _parts(BUILD_ROOT)
-    if not path.startswith("/") or parts[: len(top)] != top or ".." in parts:
-        _refuse_path(asked, f"{path!a} is not below {BUILD_ROOT}, or has '..'")
-    return parts[len(top) :]
-
-
-def _parts(path: str) -> tuple[str, ...]:
-    return tuple(part for part in path.split("/") if part not in ("", "."))
 
 
 def _refuse_path(path: str, seen: str) -> NoReturn:

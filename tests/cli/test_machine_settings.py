@@ -1,0 +1,31 @@
+"""What of this machine a build used, kept beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from torchbuild.cli.machine_settings import keep_settings, kept_settings
+from torchbuild.model.recipe import Machine
+
+
+def test_what_was_kept_is_found(tmp_path: Path) -> None:
+    """Engine, executor and limits come back as they were."""
+    used = Machine(executor="container", engine="docker", jobs=5, memory_gib=1.5)
+    keep_settings(tmp_path, used)
+    assert kept_settings(tmp_path) == used
+
+
+def test_nothing_secret_is_kept(tmp_path: Path) -> None:
+    """Addresses may hold passwords: they stay in the recipe."""
+    keep_settings(tmp_path, Machine(index_url="https://user:hunter2@index.example"))
+    assert "hunter2" not in "".join(path.read_text() for path in tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("content", [None, "", "{", "[]", '{"engine": "unknown"}', "\0"], ids=repr)
+def test_without_a_record_the_defaults_count(content: str | None, tmp_path: Path) -> None:
+    """A run of an older version, or a damaged file, still has a shell."""
+    if content is not None:
+        (tmp_path / "machine.json").write_text(content)
+    assert kept_settings(tmp_path) == Machine()
