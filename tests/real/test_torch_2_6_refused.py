@@ -33,7 +33,6 @@ def extended(
     env: dict[str, str] | None = None,
 ) -> Path:
     """A recipe that extends the shipped one by steps, files and variables of its own."""
-    shutil.copytree(RECIPE.parent / "patches", folder / "patches")
     recipe = {
         "schema": 1,
         "name": name,
