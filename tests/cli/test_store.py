@@ -51,3 +51,100 @@ def test_a_run_is_listed_with_its_recipe(desk: Any) -> None:
     assert f"  {run}\n" in text
     assert (row["run"], row["recipe"], row["busy"]) == (run, "tiny", False)
     assert row["bytes"] > 0
+
+
+def files(desk: Any) -> list[Path]:
+    """What the store holds."""
+    return sorted(desk.places.store.glob("sha256/??/*"))
+
+
+def test_what_no_lock_needs_is_collected(desk: Any) -> None:
+    """Files of a lock that no run has; those of a run's lock stay, and it is said why."""
+    desk.lock()
+    desk.run("build", "tiny.toml", "--locked", "--until", "fetch")
+    kept = files(desk)
+    desk.stored("pypi:x/x-1-py3-none-any.whl", b"not needed any more")
+
+    ended = desk.run("store", "gc")
+
+    assert ended.code == 0
+    assert ended.out.splitlines() == [
+        "removed 1 items, 0.0 MB; 0.0 MB stay",
+        f"  kept {len(kept)}: a live lock names it",
+    ]
+    assert files(desk) == kept
+
+
+def test_a_dry_run_only_tells(desk: Any) -> None:
+    """As JSON with each path, its bytes, and each reason."""
+    artifact = desk.stored("pypi:x/x-1-py3-none-any.whl", b"not needed any more")
+
+    value = desk.run("store", "gc", "--dry-run", "--json").json
+
+    assert value["dry_run"] is True
+    assert [(Path(item["path"]).name, item["bytes"]) for item in value["removed"]] == [(artifact.sha256, 19)]
+    assert (value["bytes"], value["left"], value["kept"]) == (19, 0, [])
+    assert len(files(desk)) == 1
+    assert desk.run("store", "gc", "--dry-run").out.startswith("would remove 1 items")
+
+
+def test_a_limit_that_locks_exceed_is_said(desk: Any) -> None:
+    """With the way to get below it."""
+    desk.lock()
+    desk.run("build", "tiny.toml", "--locked", "--until", "fetch")
+
+    ended = desk.run("store", "gc", "--max", "1 B")
+
+    assert ended.code == 0
+    assert "still above 0.0 MB: `torchbuild clean RUN` frees" in ended.out
+    assert files(desk)
+
+
+def test_files_of_a_lock_beside_a_recipe_can_be_kept(desk: Any) -> None:
+    """Where the recipe was locked and not built yet."""
+    desk.lock()
+
+    assert desk.run("store", "gc", "--keep-lock", "tiny.lock").code == 0
+    assert len(files(desk)) == 1
+    assert desk.run("store", "gc", "--keep-lock", "tinny.lock").code == 2
+    assert desk.run("store", "gc").code == 0
+    assert files(desk) == []
+
+
+@pytest.mark.parametrize("size", ["", "much", "-1", "1 PiB"])
+def test_a_limit_that_is_no_size_is_refused(desk: Any, size: str) -> None:
+    """Before anything is looked at."""
+    ended = desk.run("store", "gc", "--max", size)
+
+    assert (ended.code, "usage-wrong" in ended.err) == (2, True)
+
+
+def test_a_damaged_file_is_found(desk: Any) -> None:
+    """By reading all; with --remove it goes, and the next build fetches it again."""
+    artifact = desk.stored("pypi:x/x-1-py3-none-any.whl", b"whole")
+    assert desk.run("store", "verify").out == "1 of 1 files are what their names say\n"
+    (path,) = files(desk)
+    path.chmod(0o644)
+    path.write_bytes(b"whale")
+
+    ended = desk.run("store", "verify")
+    removed = desk.run("store", "verify", "--remove", "--json").json
+
+    assert ended.code == 6
+    assert "error[store-file-damaged]" in ended.err
+    assert artifact.sha256 in ended.err
+    assert removed == {"files": 1, "removed": [artifact.sha256], "bytes": 5}
+    assert files(desk) == []
+
+
+def test_reading_a_file_again_is_no_use_of_it(desk: Any) -> None:
+    """Else a check of the store would make everything look needed."""
+    import os
+
+    desk.stored("pypi:x/x-1-py3-none-any.whl", b"whole")
+    (path,) = files(desk)
+    os.utime(path, (1000, 1000))
+
+    desk.run("store", "verify")
+
+    assert path.stat().st_atime < 10**9 or path.stat().st_atime == 1000

@@ -240,3 +240,37 @@ def test_deep_trees_are_walked(deep: Path) -> None:
     """A tree deeper than Python's stack is a tree like any other."""
     assert len(manifests.take(deep.parent, ["deep"]).entries) == 1102
     assert len(manifests.tree_digest(deep)) == 64
+
+
+def test_each_difference_is_told_with_its_path(tmp_path: Path) -> None:
+    """Whoever asks why a stage runs again reads what became of which file."""
+    for name in ("gone", "grown", "same-size", "mode", "kind", "intact"):
+        (tmp_path / name).write_text(name)
+    (tmp_path / "link").symlink_to("one")
+    before = manifests.take(tmp_path, [path.name for path in tmp_path.iterdir()], hashed=True)
+    (tmp_path / "gone").unlink()
+    (tmp_path / "grown").write_text("grown up")
+    (tmp_path / "same-size").write_text("same+size")
+    (tmp_path / "mode").chmod(0o600)
+    (tmp_path / "kind").unlink()
+    (tmp_path / "kind").mkdir(mode=0o755)
+    (tmp_path / "link").unlink()
+    (tmp_path / "link").symlink_to("two")
+
+    assert dict(manifests.differences(tmp_path, before)) == {
+        "gone": "it is gone",
+        "grown": "it had 5 bytes and has 8",
+        "kind": "it was a file and is a directory",
+        "link": "it pointed to one and points to two",
+        "mode": "its mode was 0644 and is 0600",
+        "same-size": "its bytes changed, its size did not",
+    }
+
+
+def test_a_file_of_which_no_digest_is_known_was_written_again(tmp_path: Path) -> None:
+    """Where only the metadata were kept, other metadata are all that can be told."""
+    (tmp_path / "file").write_text("x")
+    before = manifests.take(tmp_path, ["file"])
+    os.utime(tmp_path / "file", ns=(1, 1))
+
+    assert list(manifests.differences(tmp_path, before)) == [("file", "it was written again")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from torchbuild.model.frozen import Frozen
+from torchbuild.model.frozen import Documented, Frozen
 
 
 class Row(Frozen):
@@ -32,4 +32,9 @@ def test_nothing_is_converted_or_ignored(table: dict[str, object]) -> None:
 
 def test_a_field_documents_itself() -> None:
     """The text below a field is its description, from which pages and schema are made."""
-    assert Row.model_fields["size"].description == "How many."
+
+    class Page(Documented):
+        size: int
+        """How many."""
+
+    assert Page.model_fields["size"].description == "How many."

@@ -75,7 +75,20 @@ def test_companions_of_another_shape_are_refused(maximal: dict[str, Any], value:
 @pytest.mark.parametrize(
     ("table", "key", "values"),
     [
-        ("target", "glibc", ["2.28", "2", "2.28.1"]),
+        ("target", "glibc", ["2.28", "2.5", "3.0"]),
+        ("toolchain", "cc", ["gcc", "gcc-11", "x86_64-linux-gnu-gcc", "/opt/gcc-13/bin/gcc", "clang++"]),
+        ("wheel", "package", ["torch", "torch_cpu", "t"]),
+        (
+            "image",
+            "name",
+            [
+                "b",
+                "localhost/torchbuild/debian-trixie",
+                "host.example:5000/a/b_c:1.0",
+                "B.example/a",
+                "a@sha256:" + "0" * 64,
+            ],
+        ),
         ("cuda", "archs", [["7.5"], ["10.0"], ["9.0a"], ["10.0f"], ["12.0+PTX"], []]),
         ("wheel", "local", ["cu124", "cpu", "cu118.pascal", "1"]),
         ("wheel", "build_number", [0, 1, 2]),
@@ -99,11 +112,36 @@ def test_values_of_the_right_kind_are_taken(
 @pytest.mark.parametrize(
     ("table", "key", "values"),
     [
-        ("target", "glibc", ["", "v2", "2.28\n", 2.28, "2 28"]),
+        ("target", "glibc", ["", "v2", "2.28\n", 2.28, "2 28", "2", "2.28.1", "2.x", "2.", ".28", "2.99999"]),
+        (
+            "toolchain",
+            "cc",
+            ["", "gcc -O2", "-gcc", "bin/gcc", "../gcc", "/usr/bin/gcc -m32", "/", "gcc\n", "a;b", "a=b"],
+        ),
+        ("toolchain", "cxx", ["", "ccache g++", "--version", "/opt/a b/g++"]),
+        (
+            "image",
+            "name",
+            [
+                "",
+                "--privileged",
+                "A/B",
+                "a b",
+                "a//b",
+                "a/",
+                "a:",
+                "a:-x",
+                "a@sha256:0",
+                "../a",
+                "/a",
+                "a\n",
+                "docker://a",
+            ],
+        ),
         ("cuda", "archs", [["sm_90"], ["9"], ["9.0b"], ["9.0+ptx"], "9.0", [9.0]]),
         ("cuda", "version", [11.8, "", "latest"]),
         ("wheel", "local", ["CU124", "", "cu-124", "cu124.", "a b"]),
-        ("wheel", "package", ["", "Torch", "../torch", "a" * 101, "-x"]),
+        ("wheel", "package", ["", "Torch", "../torch", "a" * 101, "-x", "a-b", "a.b", "a_", "_a", "7z"]),
         ("wheel", "build_number", [-1, "1", 1.0, True, 2**31]),
         ("source", "epoch", [0, -1, 315532799, 4354819199, "2025-01-29", 1.5]),
         ("source", "strip", [-1, 11, True]),
@@ -128,6 +166,15 @@ def test_values_of_another_kind_are_refused(
     for value in values:
         with pytest.raises(ValidationError):
             _decode(maximal | {table: maximal[table] | {key: value}})
+
+
+@pytest.mark.parametrize("name", ["", "-x", "x-", "a b", "x.", "../x"])
+def test_a_companion_has_the_name_of_a_project(maximal: dict[str, Any], name: str) -> None:
+    """A name that no package index could hold is refused before anything is asked of one."""
+    rows = [{"package": name, "source": maximal["source"]}]
+
+    with pytest.raises(ValidationError):
+        _decode(maximal | {"companions": rows})
 
 
 @pytest.mark.parametrize("key", ["schema", "name", "source", "wheel"])

@@ -31,6 +31,38 @@ def test_other_work_has_another_key(arguments: tuple[Any, ...]) -> None:
     assert stage_key(*arguments) != stage_key("a", 1, {"x": 1})
 
 
+def test_each_leaf_of_a_key_is_a_part_with_a_name() -> None:
+    """A change is told as the field, and for a row of a list as the row, in which it is."""
+    inputs = {"environ": {"CC": "gcc"}, "expect": [{"key": "USE_A", "value": "ON"}], "require": ["a"]}
+
+    assert set(stage_key("a", 3, inputs).parts) == {"revision", "environ.CC", "expect.USE_A", "require"}
+    assert stage_key("a", 3, inputs).parts["revision"] == "3"
+    assert set(stage_key("a", 1, None).parts) == {"revision"}
+
+
+def changed(old: Any, new: Any) -> set[str]:
+    """Parts that differ between two inputs."""
+    then, now = stage_key("a", 1, old).parts, stage_key("a", 1, new).parts
+    return {name for name in {*then, *now} if then.get(name) != now.get(name)}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "parts"),
+    [
+        ([{"key": "A", "v": 1}, {"key": "B"}], [{"key": "A", "v": 2}, {"key": "B"}], {"x.A"}),
+        ([{"key": "A"}], [{"key": "A"}, {"key": "B"}], {"x.B"}),
+        ([{"key": "A", "v": 1}, {"key": "A", "v": 2}], [{"key": "A", "v": 1}], {"x.A"}),
+        ([{"path": "p", "commit": "1"}], [{"path": "p", "commit": "2"}], {"x.p"}),
+        ([{"key": "A"}, {"key": 1}], [{"key": "A"}], {"x", "x.A"}),
+        ([1, 2], [2, 1], {"x"}),
+        ([], [{"key": "A"}], {"x", "x.A"}),
+    ],
+)
+def test_a_row_of_a_list_is_known_by_its_name(old: Any, new: Any, parts: set[str]) -> None:
+    """Of hundreds of expectations the one that changed is named; what has no names is one part."""
+    assert changed({"x": old}, {"x": new}) == parts
+
+
 def test_a_part_holds_what_it_names(lock_table: dict[str, Any]) -> None:
     """A stage's key depends on its own part of the lock and on nothing else."""
     lock = Lock.model_validate(lock_table)

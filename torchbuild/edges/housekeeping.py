@@ -29,6 +29,7 @@ __all__ = [
     "Skipped",
     "WorkspaceUse",
     "clean",
+    "last_run",
     "sizes",
     "tree_bytes",
     "workspaces",
@@ -129,6 +130,16 @@ def workspaces(builds: Path) -> tuple[WorkspaceUse, ...]:
     return tuple(_use(path) for path in _workspace_paths(builds))
 
 
+def last_run(builds: Path, recipe: str) -> Path | None:
+    """The workspace of this recipe's name that was opened last; None where there is none.
+
+    Raises:
+        HostError: ``not-writable`` (no right to look), ``file-operation-failed``.
+    """
+    ours = [path for path in _workspace_paths(builds) if about(path).get("recipe") == recipe]
+    return max(ours, key=_last_used, default=None)
+
+
 def _workspace_paths(builds: Path) -> tuple[Path, ...]:
     """Only what `open_workspace` made: a directory with its note in it."""
     if not builds.is_dir():
@@ -146,17 +157,20 @@ def _workspace_paths(builds: Path) -> tuple[Path, ...]:
 
 
 def _use(path: Path) -> WorkspaceUse:
-    last_used = 0.0
-    with contextlib.suppress(OSError):
-        last_used = (path / "about.json").stat().st_mtime
     return WorkspaceUse(
         run=path.name,
         recipe=str(about(path).get("recipe", "")),
         path=path,
         size=tree_bytes(path),
-        last_used=last_used,
+        last_used=_last_used(path),
         is_busy=_is_busy(path),
     )
+
+
+def _last_used(path: Path) -> float:
+    with contextlib.suppress(OSError):
+        return (path / "about.json").stat().st_mtime
+    return 0.0
 
 
 def _is_busy(path: Path) -> bool:
@@ -202,11 +216,15 @@ def clean(
     ]
     if store is not None:
         shared += _stored(store, keep)
-    busy = bool(shared) and any(_is_busy(path) for path in _workspace_paths(builds))
-    outcomes += [
-        Skipped(path=path, why="a build runs and may read it") if busy else _attempt(path, remove)
-        for path, remove in shared
-    ]
+    with contextlib.ExitStack() as stack:
+        busy = bool(shared) and any(_is_busy(path) for path in _workspace_paths(builds))
+        alone = store is None or stack.enter_context(store.alone())
+        outcomes += [
+            Skipped(path=path, why="a build runs and may read it")
+            if busy or not alone
+            else _attempt(path, remove)
+            for path, remove in shared
+        ]
     return Cleaned(
         removed=tuple(item for item in outcomes if isinstance(item, Removed)),
         skipped=tuple(item for item in outcomes if isinstance(item, Skipped)),

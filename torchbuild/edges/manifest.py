@@ -20,7 +20,7 @@ from torchbuild.errors import StageError
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-__all__ = ["Entry", "Manifest", "dump", "intact", "load", "take", "tree_digest"]
+__all__ = ["Entry", "Manifest", "differences", "dump", "intact", "load", "take", "tree_digest"]
 
 _Kind = Literal["directory", "file", "link", "special"]
 
@@ -94,10 +94,16 @@ def take(
 
 
 def intact(root: Path, manifest: Manifest, *, paranoid: bool = False) -> tuple[str, ...]:
-    """The paths that are not what they were; none if all is as the stage left it.
+    """The paths that are not what they were; none if all is as the stage left it. See `differences`."""
+    return tuple(path for path, _ in differences(root, manifest, paranoid=paranoid))
+
+
+def differences(root: Path, manifest: Manifest, *, paranoid: bool = False) -> Iterator[tuple[str, str]]:
+    """Each path that is not what it was, with what is different; nothing if all is as the stage left it.
 
     A file whose metadata differ is read again and is the same where the manifest holds the digest of its
     content; where it holds none, other metadata mean another file. Paths that came later do not count.
+    Bytes that were changed by somebody who then put the time back are only found by reading: `paranoid`.
 
     Args:
         root: the directory that the manifest's paths are relative to.
@@ -107,25 +113,52 @@ def intact(root: Path, manifest: Manifest, *, paranoid: bool = False) -> tuple[s
     Raises:
         HostError: ``not-writable`` (no right to read it), ``file-operation-failed``.
     """
-    return tuple(entry.path for entry in manifest.entries if not _is_same(root, entry, paranoid=paranoid))
+    top = os.fspath(root)
+    for then in manifest.entries:
+        what = _difference(os.path.join(top, then.path), then, paranoid=paranoid)  # noqa: PTH118  thousands
+        if what:
+            yield then.path, what
 
 
-def _is_same(root: Path, then: Entry, *, paranoid: bool) -> bool:
-    place = root / then.path
+def _difference(place: str, then: Entry, *, paranoid: bool) -> str:
+    """What is different; empty where nothing is."""
+    try:
+        state = os.lstat(place)
+    except (FileNotFoundError, NotADirectoryError):
+        return "it is gone"
+    except OSError:
+        with translated(Path(place)):
+            raise
+    kind, mode = _kind(state.st_mode), stat.S_IMODE(state.st_mode)
+    if kind != then.kind:
+        return f"it was a {then.kind} and is a {kind}"
+    if mode != then.mode:
+        return f"its mode was {then.mode:04o} and is {mode:04o}"
+    if kind == "link":
+        return _other_target(Path(place), then.target)
+    if kind != "file" or _looks_the_same(state, then, paranoid=paranoid):
+        return ""
+    return _other_content(Path(place), state, then)
+
+
+def _looks_the_same(state: os.stat_result, then: Entry, *, paranoid: bool) -> bool:
+    """Whether the file's metadata are enough to believe in its content."""
+    seen = (state.st_size, state.st_mtime_ns, state.st_ino)
+    return seen == (then.size, then.mtime_ns, then.inode) and not (paranoid and then.sha256)
+
+
+def _other_target(place: Path, then: str) -> str:
     with translated(place):
-        try:
-            now = _entry(place, then.path, content=False)
-        except (FileNotFoundError, NotADirectoryError):
-            return False
-    if (now.kind, now.mode, now.target) != (then.kind, then.mode, then.target):
-        return False
-    if now.kind != "file":
-        return True
-    if (now.size, now.mtime_ns, now.inode) == (then.size, then.mtime_ns, then.inode) and not (
-        paranoid and then.sha256
-    ):
-        return True
-    return bool(then.sha256) and now.size == then.size and sha256_of(place) == then.sha256
+        now = os.fsdecode(place.readlink())
+    return "" if now == then else f"it pointed to {then} and points to {now}"
+
+
+def _other_content(place: Path, state: os.stat_result, then: Entry) -> str:
+    if state.st_size != then.size:
+        return f"it had {then.size} bytes and has {state.st_size}"
+    if not then.sha256:
+        return "it was written again"
+    return "" if sha256_of(place) == then.sha256 else "its bytes changed, its size did not"
 
 
 def dump(manifest: Manifest) -> list[list[Any]]:

@@ -1,11 +1,13 @@
 """Files by digest, shared by all builds of a user. What has its final name is whole.
 
-Layout: ``ROOT/sha256/ab/<64 digits>``, mode 0444. The access time of a file is its last use.
+Layout: ``ROOT/sha256/ab/<64 digits>``, mode 0444. The access time of a file is its last use. Whoever collects
+what is not needed is alone with the store: see `DirectoryStore.shared` and `DirectoryStore.alone`.
 """
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hashlib
 import os
 import stat
@@ -56,14 +58,10 @@ class DirectoryStore:
             UsageError: ``digest-malformed``.
         """
         place = self._place(sha256)
-        try:
-            state = place.lstat()
-        except OSError:
-            return None
-        if not stat.S_ISREG(state.st_mode):
+        if not _is_file(place):
             return None
         with contextlib.suppress(OSError):  # a store that may only be read still serves
-            os.utime(place, ns=(time.time_ns(), state.st_mtime_ns))
+            os.utime(place, ns=(time.time_ns(), place.lstat().st_mtime_ns))
         return place
 
     def add(self, source: Path, sha256: str) -> Path:
@@ -90,14 +88,20 @@ class DirectoryStore:
         return place
 
     def verify(self, sha256: str) -> bool:
-        """Whether the file is there and its bytes still have the digest: all of it is read.
+        """Whether the file is there and its bytes still have the digest: all of it is read. That is no use.
 
         Raises:
             HostError: ``not-writable`` (no right to read it), ``file-operation-failed``.
             UsageError: ``digest-malformed``.
         """
-        place = self.get(sha256)
-        return place is not None and sha256_of(place) == sha256
+        place = self._place(sha256)
+        if not _is_file(place):
+            return False
+        before = place.lstat()
+        is_whole = sha256_of(place) == sha256
+        with contextlib.suppress(OSError):
+            os.utime(place, ns=(before.st_atime_ns, before.st_mtime_ns))
+        return is_whole
 
     def entries(self) -> tuple[StoreEntry, ...]:
         """All that is in the store, by digest. What is not named by a digest is not in the store.
@@ -138,6 +142,43 @@ class DirectoryStore:
                 return 0
         return size
 
+    @contextlib.contextmanager
+    def shared(self) -> Iterator[None]:
+        """Nothing is collected while the body runs; waits for the end of a collection that is at work.
+
+        For what names files of the store before a lock does. A store that may only be read needs no promise.
+        """
+        with contextlib.ExitStack() as cleanup:
+            with contextlib.suppress(OSError):
+                self._root.parent.mkdir(parents=True, exist_ok=True)
+                fcntl.flock(self._guard(cleanup), fcntl.LOCK_SH)
+            yield
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[bool]:
+        """For whoever collects: whether nobody is in `shared` now; they wait until the body ends.
+
+        Raises:
+            HostError: ``not-writable``, ``file-operation-failed``.
+        """
+        is_alone = True
+        with contextlib.ExitStack() as cleanup:
+            if self._root.parent.is_dir():
+                with translated(self._root):
+                    handle = self._guard(cleanup)
+                    try:
+                        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    except BlockingIOError:
+                        is_alone = False
+            yield is_alone
+
+    def _guard(self, cleanup: contextlib.ExitStack) -> int:
+        """A file beside the store; the kernel gives the lock back when its holder dies, however it dies."""
+        path = self._root.with_name(f"{self._root.name}.lock")
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        cleanup.callback(os.close, handle)
+        return handle
+
     def _place(self, sha256: str) -> Path:
         if not is_sha256(sha256):
             raise UsageError(
@@ -147,6 +188,13 @@ class DirectoryStore:
                 fix="Copy the digest from recipe.lock or from the list that torchbuild store prints.",
             )
         return self._root / "sha256" / sha256[:2] / sha256
+
+
+def _is_file(place: Path) -> bool:
+    try:
+        return stat.S_ISREG(place.lstat().st_mode)
+    except OSError:
+        return False
 
 
 def _copy(file: BinaryIO, source: Path, temp: Path) -> str:

@@ -1,0 +1,85 @@
+"""What is paused stands still as a whole, and goes on as if nothing had been."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from torchbuild.edges.paused import PausedContainer, PausedTree
+
+INNERMOST = 'echo ready; read line; echo "$line"'
+TREE = ["sh", "-c", 'setsid -w setsid -w sh -c "$1"; exit $?', "sh", INNERMOST]
+
+
+@pytest.fixture
+def tree() -> Iterator[subprocess.Popen[str]]:
+    """A process with a child and a grandchild, each in a session of its own; the last one echoes a line."""
+    with subprocess.Popen(TREE, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        yield process
+        process.kill()
+
+
+def states(pid: int) -> dict[int, str]:
+    """Every process of the tree, with the letter that the kernel has for its state."""
+    found: dict[int, str] = {}
+    todo = [pid]
+    while todo:
+        number = todo.pop()
+        try:
+            stat = Path(f"/proc/{number}/stat").read_text(encoding="utf-8")
+            children = Path(f"/proc/{number}/task/{number}/children").read_text(encoding="utf-8")
+        except OSError:
+            continue
+        found[number] = stat.rpartition(") ")[2][0]
+        todo += map(int, children.split())
+    return found
+
+
+def test_every_process_of_a_tree_stands_still(tree: subprocess.Popen[str]) -> None:
+    """Also those in sessions of their own, which no signal to the group would reach."""
+    paused = PausedTree(tree.pid)
+
+    assert paused.pause()
+
+    deadline = time.monotonic() + 10
+    while set(states(tree.pid).values()) != {"T"} and time.monotonic() < deadline:
+        os.sched_yield()  # the kernel stops a process when it next leaves the kernel
+    assert set(states(tree.pid).values()) == {"T"}
+    assert len(states(tree.pid)) >= 2
+    paused.resume()
+
+
+def test_what_is_resumed_goes_on(tree: subprocess.Popen[str]) -> None:
+    """To be paused twice and resumed once leaves nothing stopped."""
+    paused = PausedTree(tree.pid)
+    assert paused.pause()
+    assert paused.pause()
+
+    paused.resume()
+
+    assert "T" not in states(tree.pid).values()
+    assert tree.communicate("done\n")[0] == "done\n"
+    assert tree.returncode == 0
+
+
+def test_a_tree_that_is_gone_is_not_paused() -> None:
+    """And nobody who has its number by now."""
+    with subprocess.Popen(["true"]) as process:
+        process.wait()
+
+    assert not PausedTree(process.pid).pause()
+
+
+def test_an_engine_that_does_not_answer_pauses_nothing() -> None:
+    """It is no error: the build is told not to wait."""
+    container = PausedContainer("/nonexistent/engine", "torchbuild-none")
+
+    assert not container.pause()
+    container.resume()

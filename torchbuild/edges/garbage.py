@@ -1,0 +1,269 @@
+"""What was fetched and is not needed, by last use: stored files, repositories, images, half downloads.
+
+What a live lock names is never removed, whatever its age, whatever the limit. A lock is taken for what it
+says and not for what this version understands: each digest in its text counts, and each text in quotes that
+is the address of a repository.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from torchbuild.edges.atomic import leftovers, remove_tree, temp_beside, translated
+from torchbuild.edges.git_cache import bare_of
+from torchbuild.edges.housekeeping import Removed, Skipped, tree_bytes
+from torchbuild.errors import FetchError, HostError, UsageError
+from torchbuild.model.artifact import is_sha256
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator
+
+    from torchbuild.edges.store import DirectoryStore
+
+__all__ = ["Collected", "Places", "Thing", "collect"]
+
+_DIGEST = re.compile(rb"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
+_QUOTED = re.compile(rb"\"([^\"\n]*)\"|'([^'\n]*)'")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Places:
+    """Where things lie."""
+
+    store: DirectoryStore
+    """Files by digest."""
+    repositories: Path
+    """Bare repositories."""
+    parts: Path
+    """Parts of downloads, by the digest of the whole."""
+    roots: Path
+    """Unpacked images, by their ids."""
+    builds: Path
+    """Workspaces; the lock in each is live."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Thing:
+    """One thing that could be fetched again."""
+
+    kind: Literal["file", "repository", "part", "root"]
+    """What it is."""
+    path: Path
+    """Where it lies."""
+    size: int
+    """Bytes on the disk."""
+    last_used: float
+    """Seconds since 1970."""
+    is_live: bool
+    """Whether a live lock names it."""
+    remove: Callable[[], None]
+    """Takes it away; HostError where that cannot be."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Collected:
+    """What is gone, and what is not and why."""
+
+    removed: tuple[Removed, ...]
+    """Gone, least recently used first; in a dry run, what would be."""
+    kept: tuple[Skipped, ...]
+    """Still there, each with the reason."""
+    size: int
+    """Bytes that all of it took before."""
+
+    @property
+    def freed(self) -> int:
+        """Bytes that are gone."""
+        return sum(item.size for item in self.removed)
+
+    @property
+    def left(self) -> int:
+        """Bytes that are still taken."""
+        return self.size - self.freed
+
+
+def collect(
+    places: Places,
+    *,
+    most: int | None = None,
+    keep_locks: Collection[Path] = (),
+    dry_run: bool = False,
+) -> Collected:
+    """Remove what no live lock names: all of it, or what was used least recently until `most` is kept.
+
+    Builds may run: what their locks name stays, and they wait for the moment that it takes before they name
+    more. While a lock is in the making nothing is removed.
+
+    Args:
+        places: where things lie.
+        most: bytes that may stay; None: only what live locks name stays.
+        keep_locks: further live locks, besides those of all workspaces.
+        dry_run: only say what would be removed.
+
+    Raises:
+        UsageError: ``keep-lock-missing``.
+        HostError: ``not-writable`` (no right to look), ``file-operation-failed``.
+    """
+    with ExitStack() as stack:
+        alone = dry_run or stack.enter_context(places.store.alone())
+        digests, texts = _live([*_workspace_locks(places.builds), *map(_existing, keep_locks)])
+        things = sorted(_things(places, digests, texts), key=lambda item: (item.last_used, item.path))
+        size = sum(item.size for item in things)
+        if not alone:
+            why = "a lock is in the making, or another collection is at work"
+            kept = tuple(Skipped(path=item.path, why=why) for item in things)
+            return Collected(removed=(), kept=kept, size=size)
+        return _removed_in_order(things, size, most, dry_run=dry_run)
+
+
+def _removed_in_order(things: list[Thing], size: int, most: int | None, *, dry_run: bool) -> Collected:
+    removed: list[Removed] = []
+    kept: list[Skipped] = []
+    left = size
+    for item in things:
+        why = "a live lock names it" if item.is_live else ""
+        if not why and most is not None and left <= most:
+            why = "the limit is kept with it"
+        if not why and not dry_run:
+            why = _failure(item)
+        if why:
+            kept.append(Skipped(path=item.path, why=why))
+        else:
+            left -= item.size
+            removed.append(Removed(path=item.path, size=item.size))
+    return Collected(removed=tuple(removed), kept=tuple(kept), size=size)
+
+
+def _failure(item: Thing) -> str:
+    """Remove it; why it is still there, or nothing."""
+    try:
+        item.remove()
+    except HostError as error:
+        return error.what
+    return ""
+
+
+def _workspace_locks(builds: Path) -> list[Path]:
+    """One a workspace; a workspace that has none yet has not looked into the store yet either."""
+    return sorted(builds.glob("*/lock.toml"))
+
+
+def _existing(path: Path) -> Path:
+    if not path.is_file():
+        raise UsageError(
+            "keep-lock-missing",
+            f"{path}: no such lock",
+            why="wanted a lock whose files are to stay in the store",
+            fix="Correct the path after --keep-lock.",
+        )
+    return path
+
+
+def _live(locks: Iterable[Path]) -> tuple[set[str], set[str]]:
+    """Every digest and every quoted text of the locks."""
+    digests: set[str] = set()
+    texts: set[str] = set()
+    for path in locks:
+        with translated(path):
+            try:
+                content = path.read_bytes()
+            except FileNotFoundError:  # its workspace has just been removed
+                continue
+        digests |= {found.decode() for found in _DIGEST.findall(content)}
+        texts |= {(double or single).decode(errors="replace") for double, single in _QUOTED.findall(content)}
+    return digests, texts
+
+
+def _things(places: Places, digests: set[str], texts: set[str]) -> Iterator[Thing]:
+    root = places.store.root() / "sha256"
+    for entry in places.store.entries():
+        yield Thing(
+            kind="file",
+            path=root / entry.sha256[:2] / entry.sha256,
+            size=entry.size,
+            last_used=entry.last_used,
+            is_live=entry.sha256 in digests,
+            remove=partial(_remove_stored, places.store, entry.sha256),
+        )
+    for path in (
+        left for place in (*root.glob("??"), places.repositories, places.roots) for left in leftovers(place)
+    ):
+        yield _leftover(path)
+    live = set(_repository_names(places.repositories, texts))
+    for path in _below(places.repositories):
+        if path.suffix == ".git" and path.is_dir():
+            yield _guarded("repository", path, is_live=path.name in live)
+    for path in _below(places.parts):
+        if is_sha256(path.name):
+            yield _guarded("part", path, is_live=path.name in digests)
+    for path in _below(places.roots):
+        if is_sha256(path.name) and path.is_dir():
+            yield _guarded("root", path, is_live=path.name in digests)
+
+
+def _repository_names(repositories: Path, texts: set[str]) -> Iterator[str]:
+    for text in texts:
+        with suppress(FetchError):  # no address at all
+            yield bare_of(repositories, text).name
+
+
+def _below(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        return []
+    with translated(folder):
+        return sorted(path for path in folder.iterdir() if not path.is_symlink())
+
+
+def _guarded(kind: Literal["repository", "part", "root"], path: Path, *, is_live: bool) -> Thing:
+    """What is used under a lock file beside it; whoever uses it last touches it, or the note beside it."""
+    note = path.with_name(f"{path.name}.json")
+    try:
+        last_used = max(place.lstat().st_mtime for place in (path, note) if os.path.lexists(place))
+    except (OSError, ValueError):  # gone meanwhile
+        last_used = 0.0
+    return Thing(
+        kind=kind,
+        path=path,
+        size=tree_bytes(path),
+        last_used=last_used,
+        is_live=is_live,
+        remove=partial(_remove_guarded, path),
+    )
+
+
+def _leftover(path: Path) -> Thing:
+    """What a killed process left under a temporary name is the first to go."""
+    size, remove = tree_bytes(path), partial(remove_tree, path)
+    return Thing(kind="part", path=path, size=size, last_used=0.0, is_live=False, remove=remove)
+
+
+def _remove_stored(store: DirectoryStore, sha256: str) -> None:
+    store.remove(sha256)
+
+
+def _remove_guarded(path: Path) -> None:
+    """Under its lock, and under another name first: killed in between, no half of it has the name."""
+    from filelock import FileLock, Timeout  # noqa: PLC0415  slow to import
+
+    with translated(path):
+        try:
+            with FileLock(f"{path}.lock", timeout=0):
+                gone = temp_beside(path)
+                path.with_name(f"{path.name}.json").unlink(missing_ok=True)  # what is noted about it
+                path.rename(gone)
+        except Timeout as error:
+            raise HostError(
+                "fetch-running",
+                f"{path}: another process fetches it now",
+                why="seen: its lock is held",
+                fix="Run `torchbuild store gc` again when that process has ended.",
+            ) from error
+        except FileNotFoundError:
+            return
+    remove_tree(gone)

@@ -1,0 +1,92 @@
+"""What runs, paused and resumed as one: a process with all that it started, or an engine's container."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from typing import TYPE_CHECKING
+
+from torchbuild.edges.engine import engine_argv
+from torchbuild.edges.process import capture
+from torchbuild.errors import HostError
+
+if TYPE_CHECKING:
+    import psutil
+
+__all__ = ["PausedContainer", "PausedTree"]
+
+
+class PausedTree:
+    """Stops a tree from its root down, so that no branch can grow while the rest is being stopped.
+
+    Signals to a group would not do: a build program gives each compiler a group of its own.
+    """
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._stopped: dict[int, psutil.Process] = {}
+
+    def pause(self) -> bool:
+        """Stop every process of the tree that is not stopped yet; False where there is none.
+
+        To be called again while the pause lasts is no error.
+        """
+        fresh = True
+        while fresh:
+            fresh = False
+            for process in self._tree():
+                if process.pid not in self._stopped and _signalled(process, signal.SIGSTOP):
+                    self._stopped[process.pid] = process
+                    fresh = True
+        return bool(self._stopped)
+
+    def resume(self) -> None:
+        """Let go on what `pause` stopped, the leaves first."""
+        for process in reversed(self._stopped.values()):
+            _signalled(process, signal.SIGCONT)
+        self._stopped.clear()
+
+    def _tree(self) -> list[psutil.Process]:
+        import psutil  # noqa: PLC0415  only where something is paused
+
+        with contextlib.suppress(psutil.Error):
+            root = psutil.Process(self._pid)
+            return [root, *root.children(recursive=True)]
+        return []
+
+
+class PausedContainer:
+    """Has the engine freeze a container; stopping the engine's client would stop nothing."""
+
+    def __init__(self, engine: str, name: str) -> None:
+        self._engine, self._name = engine, name
+        self._is_paused = False
+
+    def pause(self) -> bool:
+        """Whether it is frozen now. To be called again while it is costs nothing."""
+        self._is_paused = self._is_paused or self._asked("pause")
+        return self._is_paused
+
+    def resume(self) -> None:
+        """Let it go on, where it was frozen."""
+        if self._is_paused:
+            self._asked("unpause")
+            self._is_paused = False
+
+    def _asked(self, verb: str) -> bool:
+        with contextlib.suppress(HostError):  # not there yet, ended meanwhile, or the engine cannot freeze
+            capture(engine_argv(self._engine, verb, self._name))
+            return True
+        return False
+
+
+def _signalled(process: psutil.Process, number: signal.Signals) -> bool:
+    """Whether the very process that was seen, and not one that got its number, took the signal."""
+    import psutil  # noqa: PLC0415  as above
+
+    with contextlib.suppress(psutil.Error, ProcessLookupError, PermissionError):
+        if process.is_running():
+            os.kill(process.pid, number)
+            return True
+    return False
