@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,13 +13,15 @@ from typing import Any
 
 import pytest
 
+import torchbuild
 from torchbuild.context import Context
 from torchbuild.errors import StageError, UsageError
 from torchbuild.model.command import Command
 from torchbuild.model.lock import Expectation, Lock, LockedPrepare
-from torchbuild.model.stage import StagePlan, StageResult, stage_key
-from torchbuild.pipeline import STAGES, Stage, StageOutcome, build, keys, plan_all, stage_slice
+from torchbuild.model.stage import StageKey, StagePlan, StageResult, stage_key
+from torchbuild.pipeline import STAGES, Stage, StageOutcome, build, keys, plan_all, stage_slice, whole_keys
 from torchbuild.report.events import Event, StageFinished, StageStarted
+from torchbuild.resolve.lockfile import dump_lock
 
 MakeLock = Callable[..., Lock]
 NAMES = ("fetch", "toolchain", "source", "configure", "compile", "package", "verify", "publish")
@@ -78,7 +83,8 @@ CHANGES: dict[str, tuple[dict[str, Any], list[str]]] = {
     ),
     "the epoch": ({"epoch": 1800000000}, WHOLE[1:]),
     "the era": ({"era": "scikit-build-core"}, WHOLE[3:]),
-    "the newest C library": ({"glibc": "2.28"}, ["package", "publish"]),
+    "the C compiler": ({"compiler_c": "gcc 15"}, WHOLE[1:]),
+    "the newest C library": ({"glibc": "2.28"}, ["package", "verify", "publish"]),
     "the recipe's text alone": ({"recipe": "1" * 64}, []),
 }
 
@@ -91,12 +97,93 @@ def test_a_change_reaches_the_stages_that_it_decides_and_no_other(
     assert changed_stages(make_lock(), make_lock(**change)) == stages
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_a_raised_revision_reaches_its_stage_and_those_after_and_none_before(
+    lock: Lock, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """A stage that does its work otherwise does it again, and nobody pays for it who came before."""
+    plans = plan_all(lock)
+    before = keys(plans)
+    wanted = {name}
+    for plan in plans:
+        if wanted & set(plan.needs):
+            wanted.add(plan.stage)
+
+    monkeypatch.setattr(f"torchbuild.stages.{name}.REVISION", 999)
+    after = keys(plan_all(lock))
+
+    assert {stage for stage in NAMES if before[stage] != after[stage]} == wanted
+    assert min(map(NAMES.index, wanted)) == NAMES.index(name)
+
+
+def test_a_key_knows_its_parts(make_lock: MakeLock) -> None:
+    """Whoever asks why a stage runs again is answered with the field of the lock, not with a digest."""
+    old = whole_keys(plan_all(make_lock()))["configure"]
+    new = whole_keys(plan_all(make_lock(environ={"USE_CUDA": "ON"})))["configure"]
+
+    changed = {name for name in {*old.parts, *new.parts} if old.parts.get(name) != new.parts.get(name)}
+    assert "environ.USE_CUDA" in changed
+    assert changed <= {"environ.USE_CUDA", "command 1.environ"}
+    assert {"revision", "stage source", "command 1.argv"} <= set(new.parts)
+
+
 def test_what_is_verified_decides_no_compile(make_lock: MakeLock) -> None:
     """Another run-time check costs no hour."""
     before = make_lock()
     verify = before.verify.model_copy(update={"require": ("import-identity", "svd")})
 
     assert changed_stages(before, make_lock(verify=verify)) == ["verify", "publish"]
+
+
+NO_BYTE_CODE = shutil.ignore_patterns("__pycache__")
+ASK_KEYS = """
+import sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+from torchbuild.pipeline import keys, plan_all
+from torchbuild.resolve.lockfile import parse_lock
+for name, key in keys(plan_all(parse_lock(Path(sys.argv[2]).read_text(encoding="utf-8"), "lock"))).items():
+    print(name, key)
+"""
+
+
+@pytest.fixture
+def keys_of(tmp_path: Path, make_lock: MakeLock) -> Callable[[Path], dict[str, str]]:
+    """The keys that a program at another place gives to the stages of one lock."""
+    lock = tmp_path / "a.lock"
+    lock.write_text(dump_lock(make_lock()), encoding="utf-8")
+
+    def ask(program: Path) -> dict[str, str]:
+        argv = [sys.executable, "-c", ASK_KEYS, str(program), str(lock)]
+        done = subprocess.run(argv, capture_output=True, text=True, check=True, cwd=tmp_path, timeout=60)
+        return dict(line.split() for line in done.stdout.splitlines())
+
+    return ask
+
+
+@pytest.mark.parametrize(
+    ("source", "stages"),
+    [
+        ("shim/gate.py", WHOLE[1:]),
+        ("inspection/linkage.py", ["package", "verify", "publish"]),
+        ("knowledge/data/platform_libraries.toml", ["package", "verify", "publish"]),
+        ("smoke/svd.py", ["verify", "publish"]),
+        ("cli/main.py", []),
+    ],
+    ids=["gate", "static checks", "their table", "run-time checks", "command line"],
+)
+def test_a_newer_torchbuild_does_not_live_on_the_word_of_an_older_one(
+    tmp_path: Path, keys_of: Callable[[Path], dict[str, str]], source: str, stages: list[str]
+) -> None:
+    """A gate or a check that was corrected runs again; what it does not decide stays done."""
+    before = keys_of(Path(torchbuild.__file__).parents[1])
+    shutil.copytree(Path(torchbuild.__file__).parent, tmp_path / "newer/torchbuild", ignore=NO_BYTE_CODE)
+    with (tmp_path / "newer/torchbuild" / source).open("a", encoding="utf-8") as file:
+        file.write("\n# corrected\n")
+
+    after = keys_of(tmp_path / "newer")
+
+    assert [name for name in NAMES if before[name] != after[name]] == stages
 
 
 def test_a_preparation_step_reaches_all_that_follows(make_lock: MakeLock) -> None:
@@ -147,16 +234,16 @@ def test_a_slice_that_is_none_is_the_callers_mistake(
 class MemoryRecords:
     """Records in memory: what a stage made is intact until a test says otherwise."""
 
-    done: dict[str, tuple[str, StageResult]] = field(default_factory=dict)
+    done: dict[str, tuple[StageKey, StageResult]] = field(default_factory=dict)
     broken: set[str] = field(default_factory=set)
     written: list[str] = field(default_factory=list)
 
-    def reuse(self, stage: str, key: str, makes: Sequence[str]) -> StageResult | None:
+    def reuse(self, stage: str, key: StageKey, makes: Sequence[str]) -> StageResult | None:
         """As `torchbuild.context.Records`."""
         record = self.done.get(stage)
         return record[1] if record and record[0] == key and stage not in self.broken else None
 
-    def remember(self, stage: str, key: str, makes: Sequence[str], result: StageResult) -> None:
+    def remember(self, stage: str, key: StageKey, makes: Sequence[str], result: StageResult) -> None:
         """As `torchbuild.context.Records`."""
         self.broken.discard(stage)
         self.done[stage] = (key, result)
@@ -169,7 +256,7 @@ class MemoryRecords:
 
     def key(self, stage: str) -> str | None:
         """As `torchbuild.context.Records`."""
-        return self.done[stage][0] if stage in self.done else None
+        return self.done[stage][0].digest if stage in self.done else None
 
 
 class Line:
@@ -183,7 +270,10 @@ class Line:
         self.stops: set[str] = set()
         self.revision = dict.fromkeys("abcd", 1)
         self.kept = dict.fromkeys("abcd", True)
+        self.gone: set[str] = set()
+        self.restored: list[str] = []
         self.commands = {"a"}
+        self.is_dev = False
         self.needs = {"a": (), "b": ("a",), "c": ("a",), "d": ("b", "c")}
 
     def stages(self) -> tuple[Stage, ...]:
@@ -202,7 +292,15 @@ class Line:
                 raise self.raises[name]
             return StageResult(summary=f"{name} is done", stopped=name in self.stops)
 
-        return Stage(name=name, plan=plan, run=run, is_kept=self.kept[name])
+        def restore(_lock: Lock, _context: Context) -> bool:
+            if name not in self.gone:
+                return False
+            if name in self.raises:
+                raise self.raises[name]
+            self.restored.append(name)
+            return True
+
+        return Stage(name=name, plan=plan, run=run, restore=restore, is_kept=self.kept[name])
 
     def build(self, lock: Lock, names: str = "abcd", *, forced: bool = False) -> list[StageOutcome]:
         """One run; the stages that ran are in `ran` afterwards."""
@@ -213,6 +311,7 @@ class Line:
         """One run, outcome by outcome."""
         ticks = iter(range(1000))
         context: Any = SimpleNamespace(
+            is_dev=self.is_dev,
             records=self.records,
             reporter=SimpleNamespace(emit=self.events.append),
             workspace=SimpleNamespace(run="run-1", logs=Path("/logs")),
@@ -280,7 +379,7 @@ def test_an_outcome_carries_the_whole_key(line: Line, lock: Lock) -> None:
     ended = line.build(lock)
 
     assert {item.stage: item.key for item in ended} == {
-        name: key for name, (key, _) in line.records.done.items()
+        name: key.digest for name, (key, _) in line.records.done.items()
     }
 
 
@@ -324,6 +423,29 @@ def test_what_builds_on_a_stage_is_undone_before_it_runs(line: Line, lock: Lock)
     line.raises = {}
     line.build(lock)
     assert line.ran == ["b", "d"]
+
+
+def test_what_is_gone_elsewhere_comes_back_and_nothing_is_built_again(line: Line, lock: Lock) -> None:
+    """A cache that was emptied costs its downloads, and not the hour of a compile."""
+    line.build(lock)
+    line.gone = {"a"}
+
+    assert outcomes(line.build(lock)) == {"a": "done", "b": "reused", "c": "reused", "d": "reused"}
+    assert (line.ran, line.restored) == ([], ["a"])
+
+
+@pytest.mark.parametrize(("raised", "outcome"), [(OSError(), "failed"), (KeyboardInterrupt(), "stopped")])
+def test_what_does_not_come_back_is_an_outcome(
+    line: Line, lock: Lock, raised: BaseException, outcome: str
+) -> None:
+    """The report names the stage whose files are gone; what was built before stays done."""
+    line.build(lock)
+    line.gone, line.raises = {"a"}, {"a": raised}
+
+    seen, error = walked(line.go(lock))
+
+    assert (outcomes(seen), error) == ({"a": outcome}, raised)
+    assert set(line.records.done) == set("abcd")
 
 
 def test_a_stage_that_lies_elsewhere_looks_each_time(line: Line, lock: Lock) -> None:
@@ -411,3 +533,36 @@ def test_from_runs_a_stage_that_is_done(line: Line, lock: Lock) -> None:
     assert line.ran == ["b"]
     line.build(lock)
     assert line.ran == ["d"]
+
+
+def test_where_people_edit_the_source_does_not_carry_on(make_lock: MakeLock) -> None:
+    """Another source leaves the keys of what builds on it as they are, and other flags or tools do not."""
+
+    def of(**changed: Any) -> dict[str, str]:
+        whole = whole_keys(plan_all(make_lock(**changed)), is_dev=True)
+        return {name: key.digest for name, key in whole.items()}
+
+    before = of()
+    source = of(epoch=1700000001)
+    flags = of(environ={"USE_CUDA": "ON"})
+    tools = of(cxx="/usr/bin/clang++")
+
+    def differ(other: dict[str, str]) -> set[str]:
+        return {name for name in NAMES if before[name] != other[name]}
+
+    assert "compile" in differ(flags)
+    assert {"toolchain", "configure", "compile"} <= differ(tools)
+    assert "source" in differ(source)
+
+
+def test_where_people_edit_each_run_asks_ninja(
+    line: Line, lock: Lock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was edited is known to ninja alone: compile runs each time, and what comes before it does not."""
+    line.is_dev = True
+    line.build(lock)
+    monkeypatch.setattr("torchbuild.stages.compile.NAME", "b")
+
+    line.build(lock)
+
+    assert line.ran == ["b", "d"]

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from torchbuild.model.artifact import Artifact
 from torchbuild.model.command import Command
-from torchbuild.model.stage import StageResult
+from torchbuild.model.stage import StageKey, StageResult
 from torchbuild.report.events import Event
 
 __all__ = [
@@ -106,12 +106,24 @@ class Network(Protocol):
 class Git(Protocol):
     """Git sources."""
 
-    def fetch_commit(self, url: str, commit: str) -> Path:
-        """A bare repository of the shared cache that holds the commit with all its objects."""
+    def fetch_commits(self, wanted: Sequence[tuple[str, str]], on_done: Callable[[int], None]) -> None:
+        """Bring each commit, given by address and id, into the shared cache with all its objects.
+
+        Those there are not fetched again. `on_done` takes the index of each that is there.
+        """
         ...
 
-    def check_out(self, bare: Path, commit: str, destination: Path, url: str) -> None:
-        """A work tree with its own ``.git``, at the commit, submodules not included."""
+    def cached(self, url: str, commit: str) -> Path | None:
+        """The bare repository of the shared cache that holds the commit, or None; nothing is fetched."""
+        ...
+
+    def check_out_all(
+        self, wanted: Sequence[tuple[Path, str, Path, str]], on_done: Callable[[int], None]
+    ) -> None:
+        """Work trees with their own ``.git``, submodules not included; none lies inside another one.
+
+        Each is given by bare repository, commit, destination and address. `on_done` takes the index of each.
+        """
         ...
 
     def apply_patch(self, tree: Path, patch: Path, strip: int = 1) -> None:
@@ -169,7 +181,28 @@ class Trees(Protocol):
         ...
 
     def clone(self, source: Path, target: Path) -> None:
-        """Copy a directory as it is, links as links."""
+        """Copy a directory as it is, links as links, without what `digest` leaves out."""
+        ...
+
+    def outside_repositories(self, tree: Path) -> tuple[str, ...]:
+        """Paths of a tree that would lead git to a repository elsewhere, sorted."""
+        ...
+
+    def lfs_pointers(self, tree: Path) -> tuple[str, ...]:
+        """Files of a tree that only name what git-lfs would have put in their place, sorted."""
+        ...
+
+    def states(self, tree: Path) -> Mapping[str, str]:
+        """Type, mode and digest of each file and link of a tree, by its path in it."""
+        ...
+
+    def bring_up(
+        self, new: Path, kept: Path, before: Mapping[str, str], aside: Path
+    ) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+        """Move what changed since `before` from `new` into `kept`, where nothing else is touched.
+
+        Returns paths that changed, that are gone, and that were edited and are `aside` now.
+        """
         ...
 
     def digest(self, tree: Path) -> str:
@@ -180,12 +213,12 @@ class Trees(Protocol):
 class Records(Protocol):
     """What a workspace remembers of stages that are done."""
 
-    def reuse(self, stage: str, key: str, makes: Sequence[str]) -> StageResult | None:
+    def reuse(self, stage: str, key: StageKey, makes: Sequence[str]) -> StageResult | None:
         """The result of an earlier run with this key whose paths are all intact, or None."""
         ...
 
-    def remember(self, stage: str, key: str, makes: Sequence[str], result: StageResult) -> None:
-        """Say that the stage is done. The last thing that happens in a stage."""
+    def remember(self, stage: str, key: StageKey, makes: Sequence[str], result: StageResult) -> None:
+        """Say that the stage is done, with each part of its key. The last thing that happens in a stage."""
         ...
 
     def forget(self, stage: str) -> None:
@@ -193,7 +226,11 @@ class Records(Protocol):
         ...
 
     def key(self, stage: str) -> str | None:
-        """The key under which the stage is recorded as done, or None."""
+        """The digest of the key under which the stage is recorded as done, or None."""
+        ...
+
+    def evidence(self, stage: str) -> Mapping[str, str]:
+        """What the stage measured when it was recorded as done; empty where it is not."""
         ...
 
 
@@ -251,3 +288,5 @@ class Context:
     """Where publish lays the wheel."""
     target: str | None = None
     """Stop after this CMake target or object path."""
+    is_dev: bool = False
+    """Whether the workspace is one that people edit in: its tree is brought up and not made anew."""

@@ -9,12 +9,12 @@ from typing import Literal, Protocol, TypeVar
 from torchbuild.context import Context
 from torchbuild.errors import UsageError
 from torchbuild.model.lock import Lock
-from torchbuild.model.stage import StagePlan, StageResult, stage_key
+from torchbuild.model.stage import StageKey, StagePlan, StageResult, stage_key
 from torchbuild.report.events import StageFinished, StageStarted
 from torchbuild.stages import compile as compile_stage
 from torchbuild.stages import configure, fetch, package, publish, source, toolchain, verify
 
-__all__ = ["STAGES", "Stage", "StageOutcome", "build", "keys", "plan_all", "stage_slice"]
+__all__ = ["STAGES", "Stage", "StageOutcome", "build", "keys", "plan_all", "stage_slice", "whole_keys"]
 
 P = TypeVar("P", bound=StagePlan)
 
@@ -33,6 +33,10 @@ class _Module(Protocol[P]):
         ...
 
 
+Restore = Callable[[P, Context], bool]
+"""Bring back what a stage left outside the workspace and is gone there; whether anything was."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Stage:
     """One stage with its plan bound in."""
@@ -43,22 +47,29 @@ class Stage:
     """What it will do."""
     run: Callable[[Lock, Context], StageResult]
     """Do it."""
+    restore: Callable[[Lock, Context], bool] = lambda _lock, _context: False
+    """Of a stage that is done: bring back what it left outside the workspace and is gone; was anything?"""
     is_kept: bool = True
     """Whether a workspace can tell that it is done. What publish makes lies elsewhere."""
 
 
-def stage(module: _Module[P], *, is_kept: bool = True) -> Stage:
-    """Wrap a module, so that its `plan` and `run` are checked against each other."""
+def _nothing_outside(_plan: StagePlan, _context: Context) -> bool:
+    return False
+
+
+def stage(module: _Module[P], *, restore: Restore[P] = _nothing_outside, is_kept: bool = True) -> Stage:
+    """Wrap a module, so that its functions are checked against each other."""
     return Stage(
         name=module.NAME,
         plan=module.plan,
         run=lambda lock, context: module.run(module.plan(lock), context),
+        restore=lambda lock, context: restore(module.plan(lock), context),
         is_kept=is_kept,
     )
 
 
 STAGES = (
-    stage(fetch),
+    stage(fetch, restore=fetch.restore),
     stage(toolchain),
     stage(source),
     stage(configure),
@@ -120,17 +131,33 @@ def stage_slice(first: str | None, last: str | None) -> tuple[Stage, ...]:
 
 
 def keys(plans: tuple[StagePlan, ...]) -> dict[str, str]:
+    """Each stage's whole key as a digest; see `whole_keys`."""
+    return {name: key.digest for name, key in whole_keys(plans).items()}
+
+
+def whole_keys(plans: tuple[StagePlan, ...], *, is_dev: bool = False) -> dict[str, StageKey]:
     """Each stage's whole key: its own, its commands' and those of all that it needs: a change carries on.
 
-    `plans` hold those of every stage that one of them needs, before it.
+    Args:
+        plans: those of every stage that one of them needs, before it.
+        is_dev: for a workspace that people edit in, where a change of the source does not carry on.
     """
-    whole: dict[str, str] = {}
+    whole: dict[str, StageKey] = {}
     for plan in plans:
         commands = [item.model_dump(mode="json") for item in plan.commands]
-        whole[plan.stage] = stage_key(
-            plan.stage, 0, [plan.key, commands], *(whole[name] for name in plan.needs)
-        )
+        before = {f"stage {name}": whole[name].digest for name in _carrying(plan, is_dev=is_dev)}
+        key = stage_key(plan.stage, 0, [plan.key.digest, commands], *before.values())
+        numbered = {f"command {number}": item for number, item in enumerate(commands, 1)}
+        ours = stage_key(plan.stage, 0, numbered).parts | before
+        whole[plan.stage] = StageKey(digest=key.digest, parts=ours | plan.key.parts)
     return whole
+
+
+def _carrying(plan: StagePlan, *, is_dev: bool) -> tuple[str, ...]:
+    """The needs whose change makes a stage run again. Where people edit, ninja knows what that changes."""
+    if not is_dev or source.NAME not in plan.needs:
+        return plan.needs
+    return (*(name for name in plan.needs if name != source.NAME), toolchain.NAME)
 
 
 def build(
@@ -159,12 +186,11 @@ def build(
         TorchbuildError: what the stage raised.
     """
     plans = {plan.stage: plan for plan in plan_all(lock, line)}
-    walk = _Walk(lock, context, clock, plans, keys(tuple(plans.values())))
+    walk = _Walk(lock, context, clock, plans, whole_keys(tuple(plans.values()), is_dev=context.is_dev))
     for index, item in enumerate(stages):
         walk.require_needs(item)
-        ended = None if forced and index == 0 else walk.reused(item)
-        if ended is not None:
-            yield ended
+        is_forced = (forced and index == 0) or (context.is_dev and item.name == compile_stage.NAME)
+        if not is_forced and (yield from walk.reused(item)):
             continue
         ended = yield from walk.run(item)
         if ended.outcome == "stopped":
@@ -180,7 +206,7 @@ class _Walk:
         context: Context,
         clock: Callable[[], float],
         plans: dict[str, StagePlan],
-        whole: dict[str, str],
+        whole: dict[str, StageKey],
     ) -> None:
         self._lock, self._context, self._clock = lock, context, clock
         self._plans, self._whole = plans, whole
@@ -199,14 +225,14 @@ class _Walk:
                 fix=f"Begin earlier: --from {missing[0]}, or leave out --from.",
             )
 
-    def _needs_of(self, name: str) -> list[str]:
+    def _needs_of(self, name: str, *, is_dev: bool = False) -> list[str]:
         """All that a stage builds on, in the order of the line."""
         found: set[str] = set()
-        todo = [*self._plans[name].needs]
+        todo = [*_carrying(self._plans[name], is_dev=is_dev)]
         while todo:
             need = todo.pop()
             found.add(need)
-            todo += self._plans[need].needs
+            todo += _carrying(self._plans[need], is_dev=is_dev)
         return [other for other in self._plans if other in found]
 
     def _is_done(self, name: str) -> bool:
@@ -215,13 +241,27 @@ class _Walk:
         return name in self._ended
 
     def _recorded(self, plan: StagePlan) -> StageResult | None:
-        return self._context.records.reuse(plan.stage, self._whole[plan.stage], plan.makes)
+        return self._context.records.reuse(plan.stage, self._whole[plan.stage], self._makes(plan))
 
-    def reused(self, item: Stage) -> StageOutcome | None:
-        """The stage as an earlier run left it, or None where it must run."""
+    def _makes(self, plan: StagePlan) -> tuple[str, ...]:
+        """What must be as it was left. People edit the tree of a workspace for that."""
+        is_edited = self._context.is_dev and plan.stage == source.NAME
+        return () if is_edited else plan.makes
+
+    def reused(self, item: Stage) -> Generator[StageOutcome, None, bool]:
+        """The stage as an earlier run left it, what is gone elsewhere brought back; False: it must run."""
         started, plan = self._clock(), self._plans[item.name]
         result = self._recorded(plan) if item.is_kept else None
-        return None if result is None else self._finish(plan, "reused", started, result)
+        if result is None:
+            return False
+        try:
+            restored = item.restore(self._lock, self._context)
+        except (Exception, KeyboardInterrupt) as error:
+            stopped = isinstance(error, KeyboardInterrupt)
+            yield self._finish(plan, "stopped" if stopped else "failed", started, None)
+            raise
+        yield self._finish(plan, "done" if restored else "reused", started, result)
+        return True
 
     def run(self, item: Stage) -> Generator[StageOutcome, None, StageOutcome]:
         """Run the stage; what builds on it counts as undone from here on."""
@@ -232,7 +272,7 @@ class _Walk:
         try:
             result = item.run(self._lock, self._context)
             if not result.stopped:
-                self._context.records.remember(plan.stage, self._whole[plan.stage], plan.makes, result)
+                self._context.records.remember(plan.stage, self._whole[plan.stage], self._makes(plan), result)
         except KeyboardInterrupt:
             yield self._finish(plan, "stopped", started, None)
             raise
@@ -245,7 +285,8 @@ class _Walk:
 
     def _forget_from(self, name: str) -> None:
         """The last first: killed in between, no stage is done that builds on one that is not."""
-        later = [other for other in self._plans if name in (other, *self._needs_of(other))]
+        is_dev = self._context.is_dev
+        later = [other for other in self._plans if name in (other, *self._needs_of(other, is_dev=is_dev))]
         for other in reversed(later):
             self._context.records.forget(other)
 
@@ -262,7 +303,7 @@ class _Walk:
         self._context.reporter.emit(
             StageFinished(stage=plan.stage, outcome=outcome, seconds=round(seconds, 3), summary=summary)
         )
-        key = self._whole[plan.stage]
+        key = self._whole[plan.stage].digest
         return StageOutcome(
             stage=plan.stage,
             outcome=outcome,

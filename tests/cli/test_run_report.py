@@ -79,6 +79,15 @@ def test_a_failed_stage_keeps_what_its_checks_saw() -> None:
     assert report.stages[0].findings == (FINDING,)
 
 
+def test_the_report_of_the_run_before_is_kept(tmp_path: Path) -> None:
+    """A retry does not take away what the failed run reported."""
+    write_reports(report_of(end(failure=FAILURE)), tmp_path / "report.json", Redactor())
+    write_reports(report_of(end()), tmp_path / "report.json", Redactor())
+
+    names = ("report.json", "report.1.json")
+    assert [json.loads((tmp_path / name).read_text())["outcome"] for name in names] == ["done", "failed"]
+
+
 def test_a_published_wheel_has_its_report_beside_it(tmp_path: Path) -> None:
     """Who gets the wheel gets what is known of it, without secrets."""
     wheel = tmp_path / "dist" / "torch-1-py3-none-any.whl"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 from torchbuild.cli.places import places
 from torchbuild.cli.running import Asked, run_build, run_name
 from torchbuild.context import Context
+from torchbuild.edges.atomic import temp_beside
 from torchbuild.edges.workspace import open_workspace
 from torchbuild.errors import HostError, StageError, TorchbuildError
 from torchbuild.model.lock import Lock
@@ -94,6 +96,40 @@ def test_a_run_leaves_its_lock_its_events_and_its_report(desk: Any) -> None:
     assert report["not_run"] == [item.name for item in STAGES[1:]]
 
 
+def test_a_run_keeps_what_it_used_of_the_machine(desk: Any) -> None:
+    """A shell in the run uses the same."""
+    desk.lock()
+    asking = Asked(
+        recipe=desk.recipe,
+        must_be_locked=True,
+        overrides=("machine.jobs=3", "machine.engine='docker'"),
+    )
+
+    run_build(asking, places(), STAGES[:1])
+
+    kept = json.loads((desk.only_run() / "machine.json").read_text(encoding="utf-8"))
+    assert kept == {"executor": "auto", "engine": "docker", "jobs": 3}
+
+
+def test_what_a_killed_run_left_among_the_users_files_goes(desk: Any) -> None:
+    """A wheel or a lock that was half-written when the run was killed does not lie there for ever."""
+    desk.lock()
+    with subprocess.Popen(["/bin/true"]) as gone:
+        gone.wait()
+    mine = temp_beside(desk.folder / "x").name
+    left = [
+        folder / mine.replace(f"-{os.getpid()}-", f"-{gone.pid}-")
+        for folder in (desk.folder, desk.folder / "dist")
+    ]
+    for path in left:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("half", encoding="utf-8")
+
+    run_build(asked(desk), places(), STAGES[:1])
+
+    assert [path.exists() for path in left] == [False, False]
+
+
 def test_a_failure_is_raised_and_reported(desk: Any) -> None:
     """The report has the error that the terminal shows, and the stage that met it."""
     desk.lock()
@@ -127,16 +163,34 @@ def test_ctrl_c_is_reported_as_a_wish(desk: Any) -> None:
     assert (report["outcome"], report["stages"][0]["outcome"]) == ("stopped", "stopped")
 
 
-def test_sigterm_is_taken_for_ctrl_c(desk: Any) -> None:
-    """A CI system that cancels a job gets a report as well; afterwards the signal is what it was."""
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
+def test_the_end_of_a_job_is_taken_for_ctrl_c(desk: Any, number: signal.Signals) -> None:
+    """A CI system that cancels a job, or a terminal that closes, gets a report; the signal is then as before."""
     desk.lock()
-    before = signal.getsignal(signal.SIGTERM)
+    before = signal.getsignal(number)
 
     with pytest.raises(KeyboardInterrupt):
-        run_build(asked(desk), places(), (stage(lambda: os.kill(os.getpid(), signal.SIGTERM)),))
+        run_build(asked(desk), places(), (stage(lambda: os.kill(os.getpid(), number)),))
 
     assert report_of(desk)["outcome"] == "stopped"
-    assert signal.getsignal(signal.SIGTERM) == before
+    assert signal.getsignal(number) == before
+
+
+def test_a_signal_that_nohup_ignores_stays_ignored(desk: Any) -> None:
+    """A build that somebody put into the background goes on when the terminal closes."""
+    desk.lock()
+
+    def act() -> None:
+        os.kill(os.getpid(), signal.SIGHUP)
+        (desk.only_run() / "root" / "inputs").mkdir()
+
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        run_build(asked(desk), places(), (stage(act),))
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+    assert report_of(desk)["outcome"] == "done"
 
 
 def test_what_stopped_a_run_outweighs_a_report_that_cannot_be_written(desk: Any) -> None:

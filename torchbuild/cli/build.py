@@ -21,7 +21,18 @@ __all__ = ["build"]
     "--out", metavar="FOLDER", type=click.Path(path_type=Path), default=Path("dist"), show_default=True,
     help="Where the wheel is laid, with its digest, lock and report.",
 )  # fmt: skip
-@click.option("--paranoid", is_flag=True, help="Read again what earlier runs made before believing in it.")
+@click.option(
+    "--dev", "is_dev", is_flag=True,
+    help="Build in one kept workspace, where the tree may be edited; the wheel's version says dev.",
+)  # fmt: skip
+@click.option(
+    "--paranoid", is_flag=True,
+    help="Read again every file that earlier runs made; else its size, time, inode and mode are believed.",
+)  # fmt: skip
+@click.option(
+    "--despite", metavar="WHAT", type=click.Choice(["open-network"]), multiple=True,
+    help="Go on although WHAT: open-network, nothing on this machine keeps the build from its network.",
+)  # fmt: skip
 @json_option
 def build(
     *,
@@ -34,7 +45,9 @@ def build(
     last: str | None,
     target: str | None,
     out: Path,
+    is_dev: bool,
     paranoid: bool,
+    despite: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Build the wheel of RECIPE, from fetch to publish. What is done and intact is not done again.
@@ -57,7 +70,9 @@ def build(
         target=target,
         out=out,
         forced=first is not None,
+        is_dev=is_dev,
         paranoid=paranoid,
+        despite=despite,
     )
     ended = run_build(asked, places(), _stages(first, last, target))
     result: dict[str, Any] = {

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from torchbuild import __version__
 from torchbuild.edges.atomic import write_bytes
+from torchbuild.edges.previous import set_aside
 from torchbuild.errors import InternalError, Interrupted, TorchbuildError
 from torchbuild.model.finding import Finding
 from torchbuild.pipeline import STAGES, StageOutcome
@@ -52,6 +53,12 @@ class RunEnd:
     """What ended it before its time."""
     findings: dict[str, list[Finding]]
     """What the checks of each stage saw in this run."""
+    is_dev: bool = False
+    """Whether it ran in a workspace that people edit in."""
+    allowed: tuple[str, ...] = ()
+    """What of the network it was allowed."""
+    unpinned: tuple[str, ...] = ()
+    """Inputs that nobody could pin."""
 
 
 def report_of(end: RunEnd) -> RunReport:
@@ -68,6 +75,9 @@ def report_of(end: RunEnd) -> RunReport:
         started=end.started.isoformat(timespec="seconds"),
         seconds=round(end.seconds, 3),
         tool=__version__,
+        is_dev=end.is_dev,
+        allowed=end.allowed,
+        unpinned=end.unpinned,
         stages=tuple(_stage(item, end.findings.get(item.stage, [])) for item in end.outcomes),
         not_run=tuple(item.name for item in STAGES if item.name not in ran),
         wheel=_wheel(end.outcomes),
@@ -117,9 +127,12 @@ def _wheel(outcomes: tuple[StageOutcome, ...]) -> WheelReport | None:
 def write_reports(report: RunReport, path: Path, redactor: Redactor) -> None:
     """Write it to `path`, and as ``WHEEL.report.json`` beside a published wheel.
 
+    What an earlier run left at `path` is kept as ``report.1.json``, and so on.
+
     Raises:
         HostError: ``disk-full``, ``not-writable``, ``file-operation-failed``.
     """
+    set_aside(path)
     places = [path]
     if report.wheel is not None:
         places.append(Path(report.wheel.path).with_suffix(".report.json"))

@@ -12,12 +12,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
+from torchbuild.cli.builder_image import have_locked_image
+from torchbuild.cli.disk_care import store_kept_below, watch_disk
 from torchbuild.cli.lock_changes import changes
 from torchbuild.cli.locking import World, make_lock, world
+from torchbuild.cli.machine_settings import keep_settings
 from torchbuild.cli.places import Places
 from torchbuild.cli.recipe_files import (
     lock_path,
+    lock_to_write,
     read_lock,
     read_recipe,
     recipe_redactor,
@@ -25,10 +30,13 @@ from torchbuild.cli.recipe_files import (
     write_lock,
 )
 from torchbuild.cli.run_report import FindingKeeper, RunEnd, report_of, write_reports
-from torchbuild.cli.survey import executor_for
-from torchbuild.context import Context, Executor
-from torchbuild.edges.atomic import write_text
+from torchbuild.cli.survey import executor_alone, settled
+from torchbuild.context import Context, Executor, Reporter
+from torchbuild.edges.atomic import leftovers, remove_tree, write_text
+from torchbuild.edges.guarded import GuardedExecutor
+from torchbuild.edges.logged import LoggedExecutor
 from torchbuild.edges.records import StageRecords
+from torchbuild.edges.relay import relayed
 from torchbuild.edges.trees import StoreTrees
 from torchbuild.edges.workspace import DirectoryWorkspace, open_workspace
 from torchbuild.errors import LockError, TorchbuildError
@@ -37,9 +45,11 @@ from torchbuild.model.recipe import Recipe
 from torchbuild.pipeline import Stage, StageOutcome, build
 from torchbuild.report.broadcast import Broadcast
 from torchbuild.report.console import console_for
-from torchbuild.report.events import RunFinished, RunStarted
+from torchbuild.report.events import RunFinished, RunStarted, Warned
 from torchbuild.report.jsonl import JsonLines, open_events
 from torchbuild.report.redaction import Redactor
+from torchbuild.resolve.adopted import keep_adopted
+from torchbuild.resolve.dev import dev_recipe
 from torchbuild.resolve.lockfile import dump_lock
 
 __all__ = ["Asked", "Ended", "run_build", "run_name"]
@@ -67,6 +77,10 @@ class Asked:
     """Run the first stage of the slice even if it is done."""
     paranoid: bool = False
     """Hash what was made before believing that it is intact."""
+    is_dev: bool = False
+    """One kept workspace for the recipe, where people edit; the wheel says so."""
+    despite: tuple[str, ...] = ()
+    """What the build goes on in spite of: ``open-network``."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -85,17 +99,33 @@ class Ended:
     """Its digest."""
 
 
+class _Allowed(NamedTuple):
+    """What of the network a build is allowed."""
+
+    endpoints: tuple[str, ...]
+    """For the relay's inner half."""
+    despite: tuple[str, ...]
+    """As on the command line."""
+
+
 def run_build(asked: Asked, places: Places, stages: tuple[Stage, ...]) -> Ended:
     """Build; the report is written however it ends."""
     recipe = read_recipe(asked.recipe, overrides=asked.overrides, allowed=asked.allowed)
+    recipe = dev_recipe(recipe) if asked.is_dev else recipe
     clean = recipe_redactor(recipe)
 
     def tell(text: str) -> None:
         sys.stderr.write(clean.redact(text) + "\n")
 
     there = world(recipe, places, asked.recipe.absolute().parent, asked.allowed)
-    lock = _locked(asked, recipe, there, tell)
-    with _terminated_as_interrupted(), _opened(recipe, lock, there) as (workspace, executor):
+    for place in {asked.out.absolute(), (asked.lock or asked.recipe).absolute().parent}:
+        _sweep(place)
+    with (
+        _ended_as_interrupted(),
+        store_kept_below(recipe.machine, places, tell),
+        _opened(asked, recipe, _locked(asked, recipe, there, tell), there) as (lock, workspace, executor),
+        relayed(recipe.machine.endpoints, workspace.root) as endpoints,
+    ):
         keeper = FindingKeeper()
         renderers = [
             console_for(sys.stderr, os.environ, time.monotonic),
@@ -103,9 +133,13 @@ def run_build(asked: Asked, places: Places, stages: tuple[Stage, ...]) -> Ended:
             keeper,
         ]
         with Broadcast(clean, renderers) as reporter:
+            watch_disk(executor, recipe.machine, places, workspace.path, reporter)
             context = Context(
                 workspace=workspace,
-                executor=executor,
+                executor=LoggedExecutor(
+                    _guarded(executor, lock, workspace, reporter, _Allowed(endpoints, asked.despite)),
+                    clean.redact,
+                ),
                 store=there.store,
                 network=there.network,
                 git=there.git,
@@ -115,22 +149,53 @@ def run_build(asked: Asked, places: Places, stages: tuple[Stage, ...]) -> Ended:
                 recipe_dir=there.recipe_dir,
                 publish_dir=asked.out.absolute(),
                 target=asked.target,
+                is_dev=asked.is_dev,
             )
-            run = _Run(lock=lock, context=context, clean=clean, keeper=keeper)
+            allowed = (*recipe.machine.endpoints, *asked.despite)
+            run = _Run(lock=lock, context=context, clean=clean, keeper=keeper, allowed=allowed)
             return run.go(stages, forced=asked.forced)
+
+
+def _guarded(
+    executor: Executor, lock: Lock, workspace: DirectoryWorkspace, reporter: Reporter, allowed: _Allowed
+) -> Executor:
+    """The executor whose commands without a network are stopped where they ask for it."""
+
+    def warn(text: str) -> None:
+        reporter.emit(Warned(stage="", reference="network-not-watched", text=text))
+
+    return GuardedExecutor(
+        executor,
+        python=lock.python.executable,
+        root=workspace.root,
+        warn=warn,
+        endpoints=allowed.endpoints,
+        despite_open_network="open-network" in allowed.despite,
+    )
+
+
+def _sweep(place: Path) -> None:
+    """Remove what a killed run left half-written among the user's own files; others sweep themselves."""
+    for left in leftovers(place):
+        remove_tree(left)
 
 
 def _locked(asked: Asked, recipe: Recipe, there: World, tell: Callable[[str], None]) -> Lock:
     """The lock beside the recipe, or a new one that is written there."""
-    path = asked.lock or lock_path(asked.recipe)
+    path = asked.lock or _default_lock(asked)
     try:
-        return read_lock(path, recipe, asked.recipe.absolute().parent)
+        lock = read_lock(path, recipe, asked.recipe.absolute().parent)
     except LockError as error:
         if asked.must_be_locked or error.reference == "lock-too-new":
             raise
+        lock_to_write(asked.recipe, asked.lock, asked.overrides)
         tell(f"{error.what}: making it" + (" anew" if path.exists() else ""))
+    else:
+        with there.store.shared():
+            have_locked_image(lock, recipe, there, tell)
+        return lock
     before = stale_lock(path)
-    lock = make_lock(recipe, there, tell)
+    lock = keep_adopted(before, make_lock(recipe, there, tell))
     write_lock(path, lock)
     for line in changes(before, lock) if before else ():
         tell(f"  {line}")
@@ -138,48 +203,65 @@ def _locked(asked: Asked, recipe: Recipe, there: World, tell: Callable[[str], No
     return lock
 
 
-def run_name(lock: Lock) -> str:
-    """The recipe's name and the first digits of the lock's digest: the same lock, the same workspace."""
+def _default_lock(asked: Asked) -> Path:
+    """Beside the recipe. A wheel that says dev is another one, with a lock of its own."""
+    path = lock_path(asked.recipe)
+    return path.with_suffix(".dev.lock") if asked.is_dev else path
+
+
+def run_name(lock: Lock, *, is_dev: bool = False) -> str:
+    """The recipe's name and the first digits of the lock's digest: the same lock, the same workspace.
+
+    Where people edit there is one workspace for a recipe's name, whatever its lock.
+    """
+    if is_dev:
+        return f"{lock.name}-dev"
     return f"{lock.name}-{hashlib.sha256(dump_lock(lock).encode()).hexdigest()[:10]}"
 
 
 @contextmanager
-def _opened(recipe: Recipe, lock: Lock, there: World) -> Iterator[tuple[DirectoryWorkspace, Executor]]:
-    """The run's workspace, held, and its executor."""
+def _opened(
+    asked: Asked, recipe: Recipe, lock: Lock, there: World
+) -> Iterator[tuple[Lock, DirectoryWorkspace, Executor]]:
+    """The lock, the run's workspace, held, and its executor."""
     places = there.places
     with open_workspace(
-        places.builds, run_name(lock), store=places.store, cache=places.compiler_cache, recipe=recipe.name
+        places.builds,
+        run_name(lock, is_dev=asked.is_dev),
+        store=places.store,
+        cache=places.compiler_cache,
+        recipe=recipe.name,
     ) as workspace:
-        executor = executor_for(recipe.machine, lock.image, places, workspace.root, workspace.run)
-        _remove_stale(executor)
-        write_text(workspace.path / "lock.toml", dump_lock(lock))
-        yield workspace, executor
-
-
-def _remove_stale(executor: Executor) -> None:
-    """Containers that a killed run left behind would still write into the workspace."""
-    from torchbuild.edges.container import ContainerExecutor  # noqa: PLC0415  only where an image is used
-
-    if isinstance(executor, ContainerExecutor):
-        executor.remove_stale()
+        machine = settled(recipe.machine)
+        executor = executor_alone(machine, lock.image, places, workspace.root, workspace.run)
+        keep_settings(workspace.path, machine)
+        with there.store.shared():  # from here on the lock is live
+            write_text(workspace.path / "lock.toml", dump_lock(lock))
+        yield lock, workspace, executor
 
 
 @contextmanager
-def _terminated_as_interrupted() -> Iterator[None]:
-    """SIGTERM, as a CI system or a scheduler sends it, ends a run the way Ctrl-C does: with its report."""
+def _ended_as_interrupted() -> Iterator[None]:
+    """SIGTERM, as a CI system or a scheduler sends it, and SIGHUP, as a terminal that closes does, end a run
+    the way Ctrl-C does: with its report. A signal that the caller ignores, as nohup does, stays ignored.
+    """
 
     def interrupt(_number: int, _frame: object) -> None:
         raise KeyboardInterrupt
 
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    ours = [number for number, handler in before.items() if handler != signal.SIG_IGN]
     try:
-        before = signal.signal(signal.SIGTERM, interrupt)
+        for number in ours:
+            signal.signal(number, interrupt)
     except ValueError:  # not the main thread: whoever started us decides
         yield
         return
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number in ours:
+            signal.signal(number, before[number])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -190,6 +272,7 @@ class _Run:
     context: Context
     clean: Redactor
     keeper: FindingKeeper
+    allowed: tuple[str, ...]
 
     def go(self, stages: tuple[Stage, ...], *, forced: bool) -> Ended:
         """Run the stages; write the report; raise what stopped them."""
@@ -210,6 +293,9 @@ class _Run:
             outcomes=tuple(outcomes),
             failure=failure,
             findings=self.keeper.by_stage,
+            is_dev=self.context.is_dev,
+            allowed=self.allowed,
+            unpinned=self.lock.unpinned,
         )
         ended = self._report(end)
         if failure is not None:

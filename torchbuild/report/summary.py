@@ -6,15 +6,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from torchbuild.errors import TorchbuildError, UsageError
+from torchbuild.errors import TorchbuildError
 from torchbuild.model.artifact import Sha256
 from torchbuild.model.finding import Finding
 from torchbuild.model.frozen import Frozen
 from torchbuild.report.redaction import Redactor
 
-__all__ = ["ErrorReport", "RunReport", "StageReport", "WheelReport", "read_report", "write_report"]
+__all__ = ["ErrorReport", "RunReport", "StageReport", "WheelReport", "write_report"]
 
 
 class StageReport(Frozen):
@@ -96,6 +96,12 @@ class RunReport(Frozen):
     """Wall time."""
     tool: str
     """Version of torchbuild."""
+    is_dev: bool = False
+    """Whether it ran in a workspace that people edit in."""
+    allowed: tuple[str, ...] = ()
+    """What went past the rule that a build reaches nothing: endpoints through the relay, ``open-network``."""
+    unpinned: tuple[str, ...] = ()
+    """Inputs that nobody could pin."""
     stages: tuple[StageReport, ...]
     """In the order in which they ran."""
     not_run: tuple[str, ...] = ()
@@ -119,20 +125,3 @@ def write_report(
     """
     redacted = redactor.redact_model(report)
     write(path, (redacted.model_dump_json(indent=2, by_alias=True) + "\n").encode())
-
-
-def read_report(path: Path) -> RunReport:
-    """A report that an earlier run wrote.
-
-    Raises:
-        UsageError: ``report-unreadable``.
-    """
-    try:
-        return RunReport.model_validate_json(path.read_bytes())
-    except (OSError, ValidationError) as error:
-        raise UsageError(
-            "report-unreadable",
-            f"{path} is not a report of a run",
-            why=str(error).splitlines()[0],
-            fix="Name the report.json of a run that has ended.",
-        ) from error

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice, takewhile
+
 from torchbuild.context import Context
 from torchbuild.errors import StageError
 from torchbuild.model.lock import Expectation, Lock
@@ -17,6 +19,11 @@ REVISION = 1
 MARK = f"{BUILD_DIR}/.torchbuild-configured"
 """Says that the build tree is the one that was compared. CMake's own files change when it runs again, which
 one of the front ends lets it do for compile."""
+_MOST_NAMES = 40
+
+
+MADE_WITH = "{work}/configured-with"
+"""Toolchain and flags of the build tree; where people edit, it is kept while they are the same."""
 
 
 class Plan(StagePlan):
@@ -24,6 +31,8 @@ class Plan(StagePlan):
 
     expect: tuple[Expectation, ...]
     """What the gate compares."""
+    flags: str
+    """Digest of what a build tree is made with, its source apart."""
 
 
 class Result(StageResult):
@@ -40,13 +49,18 @@ def plan(lock: Lock) -> Plan:
         makes=(GATE, MARK),
         commands=(front_end(lock),),
         expect=lock.expect,
+        flags=stage_key(
+            NAME, REVISION, lock_part(lock, "environ", "defines", "era", "compiler_cache")
+        ).digest,
     )
 
 
 def run(plan: Plan, context: Context) -> Result:
     """Configure in an empty build tree and read the cache back. Refused means: nothing was compiled."""
     inside, trees = context.workspace.inside, context.trees
-    for path in (BUILD_DIR, "{dist}", GATE):
+    made_with = f"{plan.flags} {context.records.key('toolchain')}\n"
+    is_same = context.is_dev and trees.read(inside(MADE_WITH)) == made_with
+    for path in ("{dist}", GATE) if is_same else (BUILD_DIR, MADE_WITH, "{dist}", GATE):
         trees.remove(inside(path))
     for path in ("{dist}", "{work}/home", "{work}/tmp"):
         trees.make(inside(path))
@@ -69,6 +83,7 @@ def run(plan: Plan, context: Context) -> Result:
     for finding in findings:
         context.reporter.emit(Found(stage=NAME, finding=finding))
     refuse(findings, str(log))
+    trees.write(inside(MADE_WITH), made_with)
     trees.write(inside(MARK), f"{len(findings)} values compared\n")
     evidence = (("compared", str(len(findings))), ("configure_seconds", f"{done.seconds:.1f}"))
     return Result(
@@ -80,10 +95,13 @@ def run(plan: Plan, context: Context) -> Result:
 
 def cmake_error(tail: tuple[str, ...]) -> tuple[str, ...]:
     """The first error that CMake printed, with the lines that say what it is; else the front end's own."""
+    own: tuple[str, ...] = ()
     for number, line in enumerate(tail):
         if line.startswith("CMake Error"):
             return (line.strip(), *_indented(tail[number + 1 :]))
-    return tuple(line.strip() for line in tail if line.startswith(("error:", "ERROR ")))[:1]
+        if line.startswith(("error:", "ERROR ")):
+            own = own or (line.strip(), *_names(tail[number + 1 :]))
+    return own
 
 
 def _indented(lines: tuple[str, ...]) -> list[str]:
@@ -95,3 +113,9 @@ def _indented(lines: tuple[str, ...]) -> list[str]:
         if line.strip():
             found.append(line.strip())
     return found[:6]
+
+
+def _names(lines: tuple[str, ...]) -> tuple[str, ...]:
+    """What the front end lists below its own error, one a line behind a tab: missing requirements."""
+    listed = takewhile(lambda line: line.startswith("\t") and line.strip(), lines)
+    return tuple(line.strip() for line in islice(listed, _MOST_NAMES))
