@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from torchbuild.inspection.config_show import compare_config, parse_config_show
+from torchbuild.inspection.config_show import compare_config, compare_flags, parse_config_show
 from torchbuild.model.finding import failures
 
 _SHOW_1_13 = """PyTorch built with:
@@ -155,3 +155,64 @@ def test_every_asked_setting_has_a_finding() -> None:
 
     assert [finding.what for finding in findings] == ["USE_NCCL", "USE_CUDA"]
     assert [(finding.seen, finding.wanted) for finding in failures(findings)] == [("OFF", "ON")]
+
+
+@pytest.mark.parametrize(
+    ("printed", "wanted", "outcome"),
+    [
+        ("USE_X=ON", "ON", "passed"),
+        ("USE_X=1", "ON", "passed"),
+        ("USE_X=True", "ON", "passed"),
+        ("USE_X=0", "OFF", "passed"),
+        ("USE_X=False", "OFF", "passed"),
+        ("USE_X=OFF", "ON", "failed"),
+        ("USE_X=0", "ON", "failed"),
+        ("USE_X=1", "OFF", "failed"),
+        ("USE_X=maybe", "ON", "failed"),
+    ],
+)
+def test_a_printed_flag_is_compared_with_the_one_that_was_asked_for(
+    printed: str, wanted: str, outcome: str
+) -> None:
+    """However the build spells it: a feature lost after configure is found in what the wheel says."""
+    parsed = parse_config_show(f"  - Build settings: BLAS_INFO=open, {printed}, ")
+
+    (finding,) = compare_flags(parsed, {"USE_X": wanted})
+
+    assert (finding.reference, finding.what, finding.outcome) == ("config-flag", "USE_X", outcome)
+
+
+def test_a_printed_flag_that_nobody_asked_for_is_never_passed() -> None:
+    """On, it is a feature that the lock knows nothing of: a warning. Off, there is nothing to compare."""
+    parsed = parse_config_show("  - Build settings: USE_X=1, USE_Y=OFF, ")
+
+    findings = compare_flags(parsed, {})
+
+    assert [(finding.what, finding.outcome) for finding in findings] == [
+        ("USE_X: the lock expects nothing of it", "warned"),
+        ("USE_Y=OFF: the lock expects nothing of it", "not run"),
+    ]
+
+
+def test_a_flag_that_is_not_printed_proves_nothing() -> None:
+    """The text tells of few flags; one that it leaves out is neither passed nor failed."""
+    assert compare_flags(parse_config_show("  - Build settings: BUILD_TYPE=Release, "), {"USE_X": "ON"}) == ()
+
+
+def test_a_real_build_agrees_with_what_was_asked_of_it() -> None:
+    """The real text of a CPU build has no flag that contradicts the minimal preset."""
+    off = ("USE_CUDA", "USE_CUDNN", "USE_NCCL")
+
+    findings = compare_flags(parse_config_show(_SHOW_2_6), dict.fromkeys(off, "OFF"))
+
+    assert failures(findings) == ()
+    assert {finding.what for finding in findings if finding.outcome == "passed"} == set(off)
+
+
+def test_where_every_flag_is_known_any_other_must_be_off() -> None:
+    """With all that is on named, a feature that crept in fails, and one that is off is as expected."""
+    parsed = parse_config_show("x built with:\n  - Build settings: USE_A=ON, USE_B=1, USE_C=OFF, \n")
+
+    found = {item.what: item.outcome for item in compare_flags(parsed, {"USE_A": "ON"}, is_whole=True)}
+
+    assert found == {"USE_A": "passed", "USE_B": "failed", "USE_C": "passed"}

@@ -3,18 +3,35 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+import torchbuild
 from torchbuild.errors import HostError, VerifyError
 from torchbuild.inspection.expected import ExpectedWheel
-from torchbuild.inspection.wheel import CHECKS, describe_wheel, inspect_wheel
+from torchbuild.inspection.wheel import CHECKS, SOURCES, describe_wheel, inspect_wheel
 from torchbuild.model.finding import failures
 
 _OFFICIAL = Path("/opt/wheels/torch-2.13.0+cpu-cp311-cp311-manylinux_2_28_x86_64.whl")
+
+
+def test_all_that_decides_a_check_is_named() -> None:
+    """A stage takes these into its key: a corrected table makes a wheel be looked at again."""
+    package = Path(torchbuild.__file__).parent
+    modules, tables = {"inspection"}, set()
+    todo = sorted((package / "inspection").glob("*.py"))
+    while todo:
+        text = todo.pop().read_text(encoding="utf-8")
+        tables |= {f"knowledge/data/{name}" for name in re.findall(r'"(\w+\.toml)"', text)}
+        found = {f"knowledge/{name}.py" for name in re.findall(r"from torchbuild\.knowledge\.(\w+)", text)}
+        todo += [package / name for name in sorted(found - modules)]
+        modules |= found
+
+    assert set(SOURCES) == modules | tables
 
 
 def test_good_wheel_passes_every_check(

@@ -11,7 +11,14 @@ import pytest
 from torchbuild.errors import StageError
 from torchbuild.model.finding import Finding
 from torchbuild.model.lock import Lock
-from torchbuild.resolve.orders import build_order, bypassed, gate_findings, gate_order, refuse
+from torchbuild.resolve.orders import (
+    build_order,
+    bypassed,
+    gate_findings,
+    gate_order,
+    printed_document,
+    refuse,
+)
 from torchbuild.shim.gate import compare
 
 PASSED = Finding(reference="gate-flag", outcome="passed", what="USE_CUDA (x)", seen="OFF", wanted="OFF")
@@ -68,3 +75,17 @@ def test_a_front_end_around_the_gate_is_an_error_of_its_own() -> None:
     error: Any = bypassed(Path("/logs/compile.log"))
 
     assert (error.reference, error.link) == ("gate-bypassed", "/logs/compile.log")
+
+
+def test_a_report_is_found_among_other_words() -> None:
+    """Before it stands the command and what libraries print, behind it whatever they say at their end."""
+    text = 'env -i \\\n  A={ \\\n\nwarning {\n{\n "a": [\n  {\n  }\n ]\n}\nbye {\n'
+
+    assert printed_document(text) == {"a": [{}]}
+
+
+@pytest.mark.parametrize("text", ["", "words", "{", "words {}\n", "{\n"])
+def test_a_log_without_a_report_has_none(text: str) -> None:
+    """It is an error of its own, and never an empty report."""
+    with pytest.raises(ValueError, match="Expecting"):
+        printed_document(text)

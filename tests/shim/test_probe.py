@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+import sysconfig
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -55,6 +57,24 @@ def test_a_compiler_is_tried(seen: dict[str, Any]) -> None:
     assert "gcc" in seen["cc"]
 
 
+def test_the_files_that_decide_are_named(seen: dict[str, Any]) -> None:
+    """The interpreter, the drivers and what they start: where one of them is another file, so is the build."""
+    files = seen["files"]
+
+    assert {os.path.realpath(sys.executable), "/usr/bin/gcc", "/usr/bin/g++"} <= set(files)
+    assert {"cc1", "cc1plus"} <= {Path(path).name for path in files}
+    assert all(Path(path).is_absolute() and Path(path).is_file() for path in files)
+    assert files == sorted(set(files))
+
+
+def test_an_interpreter_with_a_library_is_its_library_too(seen: dict[str, Any]) -> None:
+    """The program may stay the same while the interpreter behind it is another one."""
+    shared = sysconfig.get_config_var("Py_ENABLE_SHARED")
+    library = Path(str(sysconfig.get_config_var("LIBDIR")), str(sysconfig.get_config_var("INSTSONAME")))
+
+    assert (str(library) in seen["files"]) is bool(shared and library.is_file())
+
+
 @pytest.mark.parametrize(
     ("cxx", "said"),
     [("/nonexistent/g++", "exit code 127"), ("/bin/false", "exit code 1"), ("/bin/true", "exit code 127")],
@@ -66,3 +86,4 @@ def test_a_compiler_that_is_none_is_told(tmp_path: Path, cxx: str, said: str) ->
 
     assert said in seen["compiles"]
     assert (seen["cc"], seen["cmake"], seen["ninja"]) == ("", "", "")
+    assert "/nonexistent/gcc" not in seen["files"]

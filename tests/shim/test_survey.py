@@ -34,6 +34,7 @@ def test_the_builder_is_told() -> None:
     assert seen["venv"] == "yes"
     assert (seen["cc"], seen["cxx"]) == ("/usr/bin/gcc", "/usr/bin/g++")
     assert seen["compiler"].startswith("g++")
+    assert seen["compiler_c"].startswith("gcc")
 
 
 def test_the_tag_is_the_interpreters() -> None:

@@ -98,11 +98,18 @@ class FakeGit:
     trees: dict[str, dict[str, str]] = field(default_factory=dict)
     fetched: list[tuple[str, str]] = field(default_factory=list)
     applied: list[tuple[str, bytes]] = field(default_factory=list)
+    gone: set[str] = field(default_factory=set)
 
-    def fetch_commit(self, url: str, commit: str) -> Path:
+    def fetch_commits(self, wanted: Sequence[tuple[str, str]], on_done: Callable[[int], None]) -> None:
         """Nothing is fetched."""
-        self.fetched.append((url, commit))
-        return Path("/nonexistent.git")
+        for index, item in enumerate(wanted):
+            self.fetched.append(item)
+            self.gone.discard(item[1])
+            on_done(index)
+
+    def cached(self, url: str, commit: str) -> Path | None:
+        """There, unless a test says otherwise."""
+        return None if commit in self.gone else Path("/nonexistent.git")
 
     def check_out(self, bare: Path, commit: str, destination: Path, url: str) -> None:
         """Write the files of the commit."""
@@ -116,6 +123,14 @@ class FakeGit:
                 path.symlink_to(text.removeprefix("-> "))
             else:
                 path.write_text(text, encoding="utf-8")
+
+    def check_out_all(
+        self, wanted: Sequence[tuple[Path, str, Path, str]], on_done: Callable[[int], None]
+    ) -> None:
+        """One after the other."""
+        for index, item in enumerate(wanted):
+            self.check_out(*item)
+            on_done(index)
 
     def apply_patch(self, tree: Path, patch: Path, strip: int = 1) -> None:
         """Keep the patch."""

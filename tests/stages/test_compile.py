@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from torchbuild.errors import StageError
+from torchbuild.errors import StageError, UsageError
 from torchbuild.model.lock import Lock
 from torchbuild.report.events import Progress
 from torchbuild.stages import compile as stage
@@ -136,14 +136,41 @@ def test_a_failing_edge_is_shown_with_its_own_output(world: Any, lock: Lock) -> 
 
 
 def test_a_failure_of_ninja_itself_is_named(world: Any, lock: Lock) -> None:
-    """A target that does not exist is ninja's word, not an edge's."""
-    lines = ["ninja: error: unknown target 'c11', did you mean 'c10'?"]
+    """What ninja refuses before the first edge is ninja's word, not an edge's."""
+    lines = ["ninja: error: 'a.cpp', needed by 'a.o', missing and no known rule to make it"]
     world.executor.replies = [ninja(code=1, lines=lines, usage={"exit_code": 1}, wheels=0)]
 
     with pytest.raises(StageError) as caught:
+        stage.run(stage.plan(lock), world.with_target("c10"))
+
+    assert (caught.value.reference, caught.value.why) == ("compile-failed", tuple(lines))
+
+
+@pytest.mark.parametrize("more", ["", ", did you mean 'c10'?"])
+def test_a_target_that_there_is_not_is_the_callers_mistake(world: Any, lock: Lock, more: str) -> None:
+    """It is told as such, with the names that the build tree has, and not as a failed compile."""
+    world.write("{source}/build/build.ninja", "build c10: phony lib/libc10.so\nbuild all: phony c10\n")
+    lines = [f"ninja: error: unknown target 'c11'{more}", *["a line of the front end"] * 300]
+    world.executor.replies = [ninja(code=1, lines=lines, usage={"exit_code": 1}, wheels=0)]
+
+    with pytest.raises(UsageError) as caught:
         stage.run(stage.plan(lock), world.with_target("c11"))
 
-    assert caught.value.why == ("ninja: error: unknown target 'c11', did you mean 'c10'?",)
+    assert caught.value.reference == "target-unknown"
+    assert caught.value.what == "the tree has no target 'c11'"
+    assert caught.value.why == ("nearest: c10",)
+    assert "torchbuild shell run-1 ninja -C build -t targets all" in caught.value.fix
+
+
+def test_without_a_build_file_there_is_nothing_near(world: Any, lock: Lock) -> None:
+    """The mistake is told all the same."""
+    lines = ["ninja: error: unknown target 'c11'"]
+    world.executor.replies = [ninja(code=1, lines=lines, usage={"exit_code": 1}, wheels=0)]
+
+    with pytest.raises(UsageError) as caught:
+        stage.run(stage.plan(lock), world.with_target("c11"))
+
+    assert caught.value.why == ("nothing in its build files has a name like that",)
 
 
 def test_one_target_stops_there(world: Any, lock: Lock) -> None:

@@ -162,6 +162,28 @@ def test_a_front_end_that_fails_before_cmake_says_why(world: Any, lock: Lock) ->
     assert caught.value.why == ("error: invalid command 'bdist_wheel'",)
 
 
+def test_missing_requirements_are_told_by_name(world: Any, lock: Lock) -> None:
+    """The front end lists them below its error: they are what somebody has to add."""
+    lines = [
+        "* Getting build dependencies for wheel...",
+        "",
+        "ERROR Missing dependencies:",
+        "\tninja>=1.13",
+        "\ttyping-extensions>=4.10 -> other>=2",
+        "a last word",
+    ]
+    world.executor.replies = [(1, lines)]
+
+    with pytest.raises(StageError) as caught:
+        configure.run(configure.plan(lock), world.context)
+
+    assert caught.value.why == (
+        "ERROR Missing dependencies:",
+        "ninja>=1.13",
+        "typing-extensions>=4.10 -> other>=2",
+    )
+
+
 def test_a_front_end_that_never_meets_the_gate_is_refused(world: Any, lock: Lock) -> None:
     """A tree that builds elsewhere, or with another tool, was not compared: that is no success."""
     world.executor.replies = [(0, ["Successfully built torchlet.whl"])]

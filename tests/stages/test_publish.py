@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from torchbuild.errors import HostError
+from torchbuild.edges.trees import StoreTrees
+from torchbuild.errors import HostError, PublishError
 from torchbuild.model.lock import Lock
+from torchbuild.model.stage import StageResult, stage_key
 from torchbuild.resolve.lockfile import parse_lock
 from torchbuild.stages import publish
 
@@ -21,6 +25,20 @@ def test_the_plan_comes_from_the_lock_alone(lock: Lock, nothing_moves: Callable[
 
     assert plan.needs == ("package", "verify")
     assert parse_lock(plan.lock_text, "text") == lock
+
+
+@pytest.fixture
+def make_wheel(make_wheel: Callable[..., Any], world: Any) -> Callable[..., Any]:
+    """A wheel that was verified."""
+
+    def build(folder: Any) -> Any:
+        wheel = make_wheel(folder)
+        digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+        result = StageResult(summary="", evidence=(("sha256", digest),))
+        world.context.records.remember("verify", stage_key("verify", 1, None), (), result)
+        return wheel
+
+    return build
 
 
 def test_wheel_digest_and_lock_lie_beside_each_other(
@@ -81,3 +99,53 @@ def test_a_folder_that_cannot_be_made_is_the_owners_to_mend(
 
     with pytest.raises(HostError):
         publish.run(publish.plan(lock), world.context)
+
+
+def test_a_wheel_that_was_changed_while_it_was_verified_is_not_published(
+    world: Any, lock: Lock, make_wheel: Callable[..., Any]
+) -> None:
+    """What is laid down is what was installed and used, byte for byte."""
+    wheel = make_wheel(world.inside("{dist}"))
+    wheel.write_bytes(b"another wheel")
+
+    with pytest.raises(PublishError) as caught:
+        publish.run(publish.plan(lock), world.context)
+
+    assert caught.value.reference == "wheel-not-verified"
+    assert not (world.folder / "dist").exists()
+
+
+def test_a_wheel_that_nobody_verified_is_not_published(
+    world: Any, lock: Lock, make_wheel: Callable[..., Any]
+) -> None:
+    """Without a digest to compare with, nothing is laid down."""
+    make_wheel(world.inside("{dist}"))
+    world.context.records.forget("verify")
+
+    with pytest.raises(PublishError) as caught:
+        publish.run(publish.plan(lock), world.context)
+
+    assert caught.value.why[1] == "wanted sha256 of a wheel that was verified"
+
+
+class Rotten(StoreTrees):
+    """A file system that turns a byte on the way."""
+
+    def copy(self, source: Path, target: Path) -> str:
+        """Other bytes arrive."""
+        other = source.with_name("other")
+        other.write_bytes(source.read_bytes() + b"x")
+        return super().copy(other, target)
+
+
+def test_other_bytes_than_were_verified_do_not_pass_for_the_wheel(
+    world: Any, lock: Lock, make_wheel: Callable[..., Any]
+) -> None:
+    """What arrived is compared with what left, and no digest is laid beside it."""
+    wheel = make_wheel(world.inside("{dist}"))
+
+    with pytest.raises(PublishError) as caught:
+        publish.run(publish.plan(lock), replace(world.context, trees=Rotten(world.store)))
+
+    assert caught.value.reference == "published-wheel-differs"
+    assert not (world.folder / "dist" / f"{wheel.name}.sha256").exists()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,12 +22,19 @@ SEEN = {
     "cxx": "g++ (Debian 14.2.0) 14.2.0",
     "distributions": {"pip": "26.0", "ninja": "1.13.0"},
     "executable": "/torchbuild/venv/bin/python",
+    "files": [],
     "include": "/usr/include/python3.13",
     "ninja": "1.13.0",
     "python_h": True,
     "soabi": "cpython-313-x86_64-linux-gnu",
     "version": "3.13.5",
 }
+
+
+@pytest.fixture
+def lock(make_lock: Callable[..., Lock]) -> Lock:
+    """A lock that knows both compilers."""
+    return make_lock(compiler_c="gcc 14")
 
 
 def installed(command: Any, world: Any) -> tuple[int, list[str]]:
@@ -104,6 +112,8 @@ def test_what_is_there_is_read_back(world: Any, lock: Lock) -> None:
         ({"distributions": {"pip": "25.0", "ninja": "1.13.0"}}, "toolchain-packages"),
         ({"distributions": {"pip": "26.0", "ninja": "1.13.0", "torch": "2.0"}}, "toolchain-foreign-packages"),
         ({"cxx": "g++ 13"}, "toolchain-compiler"),
+        ({"cc": "gcc 13"}, "toolchain-compiler"),
+        ({"cc": ""}, "toolchain-compiler"),
         ({"compiles": "g++: exit code 1: no iostream"}, "toolchain-compiles"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
@@ -120,6 +130,61 @@ def test_another_environment_than_the_locked_one_is_refused(
     assert caught.value.reference == "toolchain-not-as-locked"
     assert caught.value.what.endswith(f": {reference}")
     assert len(caught.value.why) == 1
+
+
+def test_a_lock_that_does_not_know_the_c_compiler_says_so(world: Any, make_lock: Callable[..., Lock]) -> None:
+    """An older lock still builds; what was not compared is not called passed."""
+    world.executor.replies = replies(probed())
+
+    result = toolchain.run(toolchain.plan(make_lock()), world.context)
+
+    (unknown,) = [item for item in result.findings if item.outcome != "passed"]
+    assert (unknown.reference, unknown.outcome, unknown.seen) == ("toolchain-compiler", "not run", "gcc 14")
+
+
+@pytest.fixture
+def compilers(tmp_path: Path) -> list[str]:
+    """Two compilers of this machine."""
+    for name in ("gcc", "g++"):
+        (tmp_path / name).write_text("release 14", encoding="utf-8")
+    return [str(tmp_path / name) for name in ("gcc", "g++")]
+
+
+def test_a_compiler_that_was_exchanged_makes_the_stage_run_again(
+    world: Any, lock: Lock, compilers: list[str]
+) -> None:
+    """Without an image, the machine's own files decide: with the same key, another compiler is another one."""
+    world.executor.replies = replies(probed(files=compilers))
+    plan = toolchain.plan(lock)
+    world.context.records.remember("toolchain", plan.key, plan.makes, toolchain.run(plan, world.context))
+    kept = world.context.records.reuse("toolchain", plan.key, plan.makes)
+
+    Path(compilers[0]).write_text("release 15", encoding="utf-8")
+
+    assert kept is not None
+    assert world.context.records.reuse("toolchain", plan.key, plan.makes) is None
+
+
+def test_in_an_image_the_machines_own_compilers_do_not_count(
+    world: Any, make_lock: Callable[..., Lock], compilers: list[str]
+) -> None:
+    """The image's id pins them, and files of the same name on this machine are others."""
+    world.executor.replies = replies(probed(files=compilers))
+    plan = toolchain.plan(make_lock(image={"name": "builder", "id": "c" * 64}))
+
+    assert toolchain.run(plan, world.context).rests_on == ()
+
+
+def test_the_probes_report_is_found_behind_the_command_that_the_log_begins_with(
+    world: Any, lock: Lock
+) -> None:
+    """A log is for people too."""
+    code, lines = probed()
+    world.executor.replies = replies(
+        (code, ["cd /torchbuild", "env -i \\", "  A='{' \\", "  python", "", *lines])
+    )
+
+    assert toolchain.run(toolchain.plan(lock), world.context).summary.startswith("Python 3.13.5")
 
 
 @pytest.mark.parametrize("failing", [0, 1], ids=["venv", "install"])

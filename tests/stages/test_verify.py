@@ -11,11 +11,26 @@ import pytest
 
 from torchbuild.errors import VerifyError
 from torchbuild.model.lock import Lock, LockedVerify
+from torchbuild.model.stage import StageResult, stage_key
 from torchbuild.report.events import Found
 from torchbuild.stages import verify
 
 CONFIG = "torchlet built with:\n  - Build settings: BLAS_INFO=generic, BUILD_TYPE=Release, "
 OK = [(0, []), (0, ["Successfully installed torchlet"]), (0, ["No broken requirements found."])]
+
+
+@pytest.fixture
+def make_wheel(make_wheel: Callable[..., Any], world: Any) -> Callable[..., Any]:
+    """A wheel that package has read."""
+
+    def build(folder: Any) -> Any:
+        wheel = make_wheel(folder)
+        digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+        result = StageResult(summary="", evidence=(("sha256", digest),))
+        world.context.records.remember("package", stage_key("package", 1, None), (), result)
+        return wheel
+
+    return build
 
 
 def finding(reference: str, outcome: str = "passed", **more: str) -> dict[str, str]:
@@ -159,8 +174,11 @@ def test_checks_that_say_nothing_prove_nothing(
     assert caught.value.evidence == tuple(lines)
 
 
-def test_level_static_runs_nothing_and_says_so(world: Any, make_lock: Callable[..., Lock]) -> None:
+def test_level_static_runs_nothing_and_says_so(
+    world: Any, make_lock: Callable[..., Lock], make_wheel: Callable[..., Any]
+) -> None:
     """A check that was not asked for is in the report as not run, and the stage can be remembered."""
+    make_wheel(world.inside("{dist}"))
     plan = verify.plan(make_lock(verify=LockedVerify(level="static", require=(), settings={})))
 
     result = verify.run(plan, world.context)
@@ -168,3 +186,81 @@ def test_level_static_runs_nothing_and_says_so(world: Any, make_lock: Callable[.
     assert (plan.makes, plan.commands, world.executor.commands) == ((), (), [])
     assert [item.outcome for item in result.findings] == ["not run"]
     world.context.records.remember("verify", plan.key, plan.makes, result)
+
+
+@pytest.mark.parametrize("level", ["static", "cpu"])
+def test_a_wheel_that_was_changed_after_it_was_inspected_is_refused(
+    world: Any, make_lock: Callable[..., Lock], make_wheel: Callable[..., Any], level: str
+) -> None:
+    """What is installed is what was read to its last byte, at every level; nothing is run of another one."""
+    wheel = make_wheel(world.inside("{dist}"))
+    with wheel.open("ab") as file:
+        file.write(b"more")
+    lock = make_lock(verify=LockedVerify(level=level, require=(), settings={}))
+
+    with pytest.raises(VerifyError) as caught:
+        verify.run(verify.plan(lock), world.context)
+
+    assert caught.value.reference == "wheel-changed"
+    assert world.executor.commands == []
+
+
+def test_a_wheel_that_nobody_inspected_is_refused(
+    world: Any, lock: Lock, make_wheel: Callable[..., Any]
+) -> None:
+    """Without a digest to compare with, nothing is proven."""
+    make_wheel(world.inside("{dist}"))
+    world.context.records.forget("package")
+
+    with pytest.raises(VerifyError) as caught:
+        verify.run(verify.plan(lock), world.context)
+
+    assert caught.value.why[1] == "wanted sha256 of a wheel that package has read"
+
+
+def test_what_was_verified_is_evidence(world: Any, lock: Lock, make_wheel: Callable[..., Any]) -> None:
+    """Publish compares with it: a check that changes the wheel changes nothing that is laid down."""
+    wheel = make_wheel(world.inside("{dist}"))
+    digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    _, checks = document(*shown())
+
+    def check(_command: Any, _world: Any) -> tuple[int, list[str]]:
+        wheel.write_bytes(b"changed while it was verified")
+        return 0, checks
+
+    world.executor.replies = [*OK, check]
+
+    result = verify.run(verify.plan(lock), world.context)
+
+    assert dict(result.evidence) == {"sha256": digest, "wheel": wheel.name}
+
+
+def test_a_feature_that_was_lost_after_the_gate_is_a_failure(
+    world: Any, lock: Lock, make_wheel: Callable[..., Any]
+) -> None:
+    """The flags that were asked for are held against what the wheel says of itself."""
+    make_wheel(world.inside("{dist}"))
+    world.executor.replies = [*OK, document(*shown(f"{CONFIG}USE_CUDA=1, "))]
+
+    with pytest.raises(VerifyError) as caught:
+        verify.run(verify.plan(lock), world.context)
+
+    assert caught.value.why == ("[config-flag] USE_CUDA: 1, wanted OFF",)
+
+
+def test_a_feature_that_nobody_asked_for_is_told(
+    world: Any, lock: Lock, make_wheel: Callable[..., Any]
+) -> None:
+    """It is no failure, and it is not passed either."""
+    make_wheel(world.inside("{dist}"))
+    world.executor.replies = [*OK, document(*shown(f"{CONFIG}USE_CUDA=0, USE_MPI=ON, USE_ITT=OFF, "))]
+
+    result = verify.run(verify.plan(lock), world.context)
+
+    flags = [(item.what, item.outcome) for item in result.findings if item.reference == "config-flag"]
+    assert flags == [
+        ("USE_CUDA", "passed"),
+        ("USE_MPI: the lock expects nothing of it", "warned"),
+        ("USE_ITT=OFF: the lock expects nothing of it", "not run"),
+    ]
+    assert result.summary == "4 checks passed, 1 not run, 1 warned"

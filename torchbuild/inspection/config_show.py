@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from torchbuild.inspection.verdict import failed
+from torchbuild.inspection.verdict import failed, not_run, warned
 from torchbuild.model.finding import Finding
 from torchbuild.model.frozen import Frozen
 
-__all__ = ["ConfigShow", "compare_config", "parse_config_show"]
+__all__ = ["ConfigShow", "compare_config", "compare_flags", "parse_config_show"]
 
 _REFERENCE = "config-setting"
+_FLAG = "config-flag"
+_FLAG_PREFIX = "USE_"
 _SETTINGS = "Build settings: "
 _TITLE = re.compile(r"\S+ built with:")
 _KEY = re.compile(r"[A-Z][A-Z0-9_]*=")
@@ -137,13 +139,46 @@ def compare_config(parsed: ConfigShow, expected: Mapping[str, str]) -> tuple[Fin
     ``ON``, ``1``, ``TRUE`` and ``YES`` are one value, and so are their opposites; other values are equal when
     they are, apart from space around them. An expected empty value is a key that must not be there.
     """
-    return tuple(_compare(key, parsed.settings.get(key, ""), value) for key, value in expected.items())
+    return tuple(
+        _compare(_REFERENCE, key, parsed.settings.get(key, ""), value) for key, value in expected.items()
+    )
 
 
-def _compare(key: str, seen: str, wanted: str) -> Finding:
+def _compare(reference: str, key: str, seen: str, wanted: str) -> Finding:
     if _normal(seen) == _normal(wanted):
-        return Finding(reference=_REFERENCE, outcome="passed", what=key, seen=seen, wanted=wanted)
-    return failed(_REFERENCE, key, seen=seen or "nothing", wanted=wanted or "nothing")
+        return Finding(reference=reference, outcome="passed", what=key, seen=seen, wanted=wanted)
+    return failed(reference, key, seen=seen or "nothing", wanted=wanted or "nothing")
+
+
+def compare_flags(
+    parsed: ConfigShow, expected: Mapping[str, str], *, is_whole: bool = False
+) -> tuple[Finding, ...]:
+    """Hold each ``USE_…`` setting that is printed against the flag that was asked for, in the order printed.
+
+    A build can lose a feature after its configuration was compared, and this is where it says so. The text
+    tells of few flags: one that is expected and not printed proves nothing, and has no finding.
+
+    Args:
+        parsed: what the build says of itself.
+        expected: ``ON`` or ``OFF`` by flag.
+        is_whole: whether that is every flag that is on: then any other must be off.
+
+    Returns:
+        A flag of which nothing is known is `warned` where it is on, and `not run` where it is off.
+    """
+    printed = {key: value for key, value in parsed.settings.items() if key.startswith(_FLAG_PREFIX)}
+    return tuple(
+        _compare(_FLAG, key, value, expected.get(key, "OFF"))
+        if is_whole or key in expected
+        else _unexpected(key, value)
+        for key, value in printed.items()
+    )
+
+
+def _unexpected(key: str, seen: str) -> Finding:
+    if _normal(seen) == "OFF":
+        return not_run(_FLAG, f"{key}={seen}: the lock expects nothing of it")
+    return warned(_FLAG, f"{key}: the lock expects nothing of it", seen=seen)
 
 
 def _normal(value: str) -> str:

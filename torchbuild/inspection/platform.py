@@ -7,6 +7,8 @@ import tomllib
 from functools import cache
 from importlib import resources
 
+from torchbuild.knowledge.platform_tags import legacy_glibc
+
 __all__ = ["glibc_of_node", "glibc_promised", "platform_libraries", "release"]
 
 _PEP_600 = re.compile(r"manylinux_([0-9]{1,4})_([0-9]{1,4})_\w+")
@@ -49,5 +51,4 @@ def glibc_promised(platform_tag: str) -> str | None:
     found = _PEP_600.fullmatch(platform_tag)
     if found:
         return f"{int(found[1])}.{int(found[2])}"
-    legacy = platform_tag.partition("_")[0]
-    return next((str(row["glibc"]) for row in _table()["legacy_tag"] if row["tag"] == legacy), None)
+    return legacy_glibc(platform_tag.partition("_")[0])

@@ -17,7 +17,15 @@ from torchbuild.inspection.text import escaped
 from torchbuild.inspection.verdict import not_run, settled
 from torchbuild.model.finding import Finding
 
-__all__ = ["CHECKS", "Check", "describe_wheel", "inspect_wheel"]
+__all__ = ["CHECKS", "SOURCES", "Check", "describe_wheel", "inspect_wheel"]
+
+SOURCES = (
+    "inspection",
+    "knowledge/data/platform_libraries.toml",
+    "knowledge/data/platform_tags.toml",
+    "knowledge/platform_tags.py",
+)
+"""Where in this package all lies that decides what a check says."""
 
 
 class Check(Protocol):

@@ -22,6 +22,7 @@ __all__ = [
     "bypassed",
     "gate_findings",
     "gate_order",
+    "printed_document",
     "refuse",
 ]
 
@@ -60,6 +61,16 @@ def _compared(expect: tuple[Expectation, ...]) -> dict[str, Any]:
 
 def _text(order: dict[str, Any]) -> str:
     return json.dumps(order, indent=1, sort_keys=True) + "\n"
+
+
+def printed_document(text: str) -> Any:  # noqa: ANN401  any JSON value
+    """The last JSON object of a log that begins a line of its own, whatever else was said.
+
+    Raises:
+        ValueError: there is none.
+    """
+    start = max(text.rfind("\n{\n") + 1, 0)
+    return json.JSONDecoder().raw_decode(text, start)[0]
 
 
 def gate_findings(text: str | None) -> tuple[Finding, ...] | None:

@@ -6,6 +6,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -17,6 +18,8 @@ _PROGRAM = """#include <cmath>
 #include <vector>
 int main() { std::vector<double> v(3, 2.0); return std::sqrt(v[0]) > 1 ? 0 : 1; }
 """
+_BEHIND = ("cc1", "cc1plus", "as", "ld")
+"""What a driver such as gcc starts: there the work is done."""
 
 
 def main(argv: List[str]) -> int:
@@ -41,6 +44,7 @@ def observe(cc: str, cxx: str, cmake: str, ninja: str, scratch: str) -> Dict[str
         "cmake": _first_line([cmake, "--version"]),
         "ninja": _first_line([ninja, "--version"]),
         "compiles": _compiles(cxx, scratch),
+        "files": sorted({*_interpreter_files(), *_compiler_files(cc), *_compiler_files(cxx)}),
     }
 
 
@@ -53,6 +57,22 @@ def _distributions() -> Dict[str, str]:
 def _canonical(name: str) -> str:
     """The one spelling of a distribution's name (PEP 503)."""
     return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def _interpreter_files() -> List[str]:
+    """The interpreter behind the venv, and its library where it has one."""
+    files = [os.path.realpath(sys.executable)]
+    if sysconfig.get_config_var("Py_ENABLE_SHARED"):
+        names = [str(sysconfig.get_config_var(name) or "") for name in ("LIBDIR", "INSTSONAME")]
+        files.append(os.path.join(*names))
+    return [path for path in files if os.path.isfile(path)]
+
+
+def _compiler_files(driver: str) -> List[str]:
+    """The driver as it is called, and the programs that it starts; those it does not know are left out."""
+    said = [_first_line([driver, "-print-prog-name=" + name]) for name in _BEHIND]
+    found = [driver, *(shutil.which(name) or "" for name in said if name)]
+    return [os.path.abspath(path) for path in found if os.path.isfile(path)]
 
 
 def _run(argv: List[str]) -> Tuple[int, str]:

@@ -25,7 +25,7 @@ def main(argv: List[str]) -> int:
 
 def survey(cc: str, cxx: str, cache: str) -> Dict[str, str]:
     """Interpreter, C library, compilers."""
-    compiler = _find(cxx)
+    c, compiler = _find(cc), _find(cxx)
     return {
         "executable": os.path.realpath(sys.executable),
         "version": ".".join(str(part) for part in sys.version_info[:3]),
@@ -33,10 +33,12 @@ def survey(cc: str, cxx: str, cache: str) -> Dict[str, str]:
         "tag": "cp%d%d" % (sys.version_info[0], sys.version_info[1]),
         "glibc": platform.libc_ver()[1],
         "machine": platform.machine(),
-        "cc": _find(cc),
+        "cc": c,
         "cxx": compiler,
         "compiler": _first_line(compiler),
+        "compiler_c": _first_line(c),
         "launcher": "" if cache == "none" else _find(cache),
+        "include": sysconfig.get_paths()["include"],
         "venv": "yes" if _has_venv() else "",
         "headers": "yes"
         if os.path.isfile(os.path.join(sysconfig.get_paths()["include"], "Python.h"))

@@ -7,19 +7,30 @@ import re
 from typing import Any
 
 from torchbuild.context import Completed, Context
-from torchbuild.errors import StageError
+from torchbuild.errors import StageError, UsageError
 from torchbuild.model.command import expand
 from torchbuild.model.lock import Expectation, Lock
 from torchbuild.model.stage import StagePlan, StageResult, lock_part, stage_key
 from torchbuild.report.events import Progress
 from torchbuild.resolve.frontend import front_end
-from torchbuild.resolve.orders import GATE, ORDER, USAGE, build_order, bypassed, gate_findings, refuse
+from torchbuild.resolve.orders import (
+    BUILD_DIR,
+    GATE,
+    ORDER,
+    USAGE,
+    build_order,
+    bypassed,
+    gate_findings,
+    refuse,
+)
+from torchbuild.resolve.targets import near_targets
 
 __all__ = ["NAME", "REVISION", "Plan", "Result", "plan", "run"]
 
 NAME = "compile"
 REVISION = 1
 STATSLOG = "{work}/tmp/ccache-stats.log"
+_NO_TARGET = "ninja: error: unknown target "
 _EDGE = re.compile(r"^\[(\d+)/(\d+)\] (.*)$")
 _CACHE_WORDS = (
     "direct_cache_hit",
@@ -94,6 +105,7 @@ class _Watch:
         self._context = context
         self.total = 0
         self.failed: list[str] = []
+        self.has_target = True
         self._open = False
 
     def line(self, text: str) -> None:
@@ -107,6 +119,8 @@ class _Watch:
             )
         elif text.startswith("FAILED: "):
             self._open = not self.failed
+        elif text.startswith(_NO_TARGET):
+            self.has_target = False
         if self._open and len(self.failed) < _MOST_EVIDENCE:
             self.failed.append(text)
 
@@ -119,11 +133,26 @@ def _product(edge: str) -> str:
 
 def _require_end(done: Completed, usage: dict[str, Any], watch: _Watch, context: Context) -> None:
     """A wheel counts only where ninja ran behind the gate and ended well."""
+    if context.target is not None and not watch.has_target:
+        raise _unknown_target(context.target, context)
     if done.exit_code != 0:
         raise _failed(done, watch, context)
     if not usage:
         raise bypassed(done.log)
     context.trees.only_wheel(context.workspace.inside("{dist}"))
+
+
+def _unknown_target(name: str, context: Context) -> UsageError:
+    """The caller's mistake, told with the names that were probably meant."""
+    near = near_targets(name, context.trees.read(context.workspace.inside(f"{BUILD_DIR}/build.ninja")) or "")
+    run = context.workspace.run
+    return UsageError(
+        "target-unknown",
+        f"the tree has no target {name!r}",
+        why=f"nearest: {', '.join(near)}" if near else "nothing in its build files has a name like that",
+        fix=f"Name one that `torchbuild shell {run} ninja -C build -t targets all` lists.",
+        link=str(context.workspace.logs / f"{NAME}.log"),
+    )
 
 
 def _failed(done: Completed, watch: _Watch, context: Context) -> StageError:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from torchbuild.context import Context
 from torchbuild.errors import StageError
 from torchbuild.inspection.expected import ExpectedWheel
-from torchbuild.inspection.wheel import describe_wheel, inspect_wheel
+from torchbuild.inspection.wheel import SOURCES, describe_wheel, inspect_wheel
+from torchbuild.knowledge.own_sources import sources_digest
 from torchbuild.model.command import BUILD_ROOT
 from torchbuild.model.finding import failures
 from torchbuild.model.lock import Lock
@@ -31,9 +32,10 @@ class Result(StageResult):
 
 def plan(lock: Lock) -> Plan:
     """Read the one wheel of the dist directory."""
+    inputs = lock_part(lock, "wheel", "python", "glibc") | {"inspection": sources_digest(*SOURCES)}
     return Plan(
         stage=NAME,
-        key=stage_key(NAME, REVISION, lock_part(lock, "wheel", "python", "glibc")),
+        key=stage_key(NAME, REVISION, inputs),
         needs=("compile",),
         makes=(),
         commands=(),

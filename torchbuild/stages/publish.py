@@ -42,6 +42,7 @@ def run(plan: Plan, context: Context) -> Result:
     trees = context.trees
     wheel = trees.only_wheel(context.workspace.inside("{dist}"))
     target, digest = context.publish_dir / wheel.name, trees.file_digest(wheel)
+    _require_verified(wheel.name, digest, context)
     is_there = target.is_file() and trees.file_digest(target) == digest
     if not is_there and trees.copy(wheel, target) != digest:
         raise PublishError(
@@ -55,3 +56,15 @@ def run(plan: Plan, context: Context) -> Result:
     summary = f"{target} (the same wheel was there)" if is_there else str(target)
     evidence = (("bytes", str(wheel.stat().st_size)), ("path", str(target)), ("sha256", digest))
     return Result(summary=summary, evidence=evidence)
+
+
+def _require_verified(name: str, digest: str, context: Context) -> None:
+    """What is laid down is what was installed and used: the build could write beside it meanwhile."""
+    verified = context.records.evidence("verify").get("sha256", "")
+    if digest != verified:
+        raise PublishError(
+            "wheel-not-verified",
+            f"{name} is not the wheel that was verified",
+            why=(f"seen sha256 {digest}", f"wanted sha256 {verified or 'of a wheel that was verified'}"),
+            fix="Find out what writes into the build's dist directory, then run the same command again.",
+        )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from importlib.resources import files
 from typing import Any
 
@@ -11,6 +10,7 @@ from packaging.version import InvalidVersion
 
 from torchbuild.context import Completed, Context
 from torchbuild.errors import LockError, StageError
+from torchbuild.knowledge.own_sources import sources_digest
 from torchbuild.model.artifact import Artifact
 from torchbuild.model.command import BUILD_ROOT, Command
 from torchbuild.model.finding import Finding, Outcome, failures
@@ -18,6 +18,7 @@ from torchbuild.model.lock import Lock, LockedPython
 from torchbuild.model.stage import StagePlan, StageResult, lock_part, stage_key
 from torchbuild.report.events import Found
 from torchbuild.resolve.frontend import VENV_PYTHON, install_command, plain, requirement_lines
+from torchbuild.resolve.orders import printed_document
 
 __all__ = ["NAME", "REVISION", "Plan", "Result", "plan", "run"]
 
@@ -45,6 +46,10 @@ class Plan(StagePlan):
     """The interpreter."""
     compiler: str
     """What the C++ compiler must say it is."""
+    compiler_c: str
+    """What the C compiler must say it is; empty where the lock does not know."""
+    has_image: bool
+    """Whether an image pins what the lock does not: the compilers' and the interpreter's own files."""
 
 
 class Result(StageResult):
@@ -54,10 +59,11 @@ class Result(StageResult):
 def plan(lock: Lock) -> Plan:
     """Make the venv, install by hash, probe."""
     probe = ("{shim}/torchbuild_shim/probe.py", lock.cc, lock.cxx, "{venv}/bin/cmake", "{shim}/ninja-real")
-    fields = ("python", "cc", "cxx", "compiler", "image", "build_requires", "epoch")
+    fields = ("python", "cc", "cxx", "compiler", "compiler_c", "image", "build_requires", "epoch")
+    inputs = lock_part(lock, *fields) | {"shim": sources_digest("shim")}
     return Plan(
         stage=NAME,
-        key=stage_key(NAME, REVISION, lock_part(lock, *fields)),
+        key=stage_key(NAME, REVISION, inputs),
         needs=("fetch",),
         makes=("{venv}", "{shim}/torchbuild_shim", "{shim}/ninja-real"),
         commands=(
@@ -69,6 +75,8 @@ def plan(lock: Lock) -> Plan:
         packages=tuple(sorted(_package(item) for item in lock.build_requires)),
         python=lock.python,
         compiler=lock.compiler,
+        compiler_c=lock.compiler_c or "",
+        has_image=lock.image is not None,
     )
 
 
@@ -102,11 +110,12 @@ def run(plan: Plan, context: Context) -> Result:
             fix="Make the lock anew with `torchbuild lock` if the builder changed, or repair the builder.",
             link=str(context.workspace.logs / "toolchain-probe.log"),
         )
-    evidence = tuple((name, str(seen[name])) for name in ("cmake", "cxx", "ninja", "version"))
+    evidence = tuple((name, str(seen[name])) for name in ("cc", "cmake", "cxx", "ninja", "version"))
     return Result(
         summary=f"Python {seen['version']}, {seen['cxx']}, {seen['cmake']}",
         findings=findings,
         evidence=evidence,
+        rests_on=() if plan.has_image else tuple(seen["files"]),
     )
 
 
@@ -156,7 +165,7 @@ def _probe(plan: Plan, context: Context) -> dict[str, Any]:
     log = context.workspace.logs / "toolchain-probe.log"
     done = context.executor.run(plan.commands[2], log=log)
     try:
-        seen: dict[str, Any] = json.loads(context.trees.read(done.log) or "")
+        seen: dict[str, Any] = printed_document(context.trees.read(done.log) or "")
     except ValueError as error:
         raise StageError(
             "toolchain-probe-failed",
@@ -188,6 +197,7 @@ def _judge(plan: Plan, seen: dict[str, Any]) -> list[Finding]:
         _equal("toolchain-packages", "build requirements", "; ".join(wrong) or "as locked", "as locked"),
         _equal("toolchain-foreign-packages", "packages nobody asked for", ", ".join(extra) or "none", "none"),
         _equal("toolchain-compiler", "C++ compiler", seen["cxx"], plan.compiler),
+        _c_compiler(seen["cc"], plan.compiler_c),
         _equal(
             "toolchain-compiles",
             "a small C++ program",
@@ -195,6 +205,13 @@ def _judge(plan: Plan, seen: dict[str, Any]) -> list[Finding]:
             "compiles and runs",
         ),
     ]
+
+
+def _c_compiler(seen: str, wanted: str) -> Finding:
+    if not wanted:
+        what = "C compiler: the lock was made before it was asked what it is"
+        return Finding(reference="toolchain-compiler", outcome="not run", what=what, seen=seen)
+    return _equal("toolchain-compiler", "C compiler", seen, wanted)
 
 
 def _equal(reference: str, what: str, seen: str, wanted: str) -> Finding:

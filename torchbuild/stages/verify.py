@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections import Counter
+from pathlib import Path
 
 from pydantic import ValidationError
 
 from torchbuild.context import Completed, Context
 from torchbuild.errors import VerifyError
-from torchbuild.inspection.config_show import compare_config, parse_config_show
+from torchbuild.inspection.config_show import compare_config, compare_flags, parse_config_show
+from torchbuild.knowledge.own_sources import sources_digest
+from torchbuild.knowledge.tables import option_facts
 from torchbuild.model.command import BUILD_ROOT, Command
 from torchbuild.model.finding import Finding, failures
 from torchbuild.model.lock import Lock, LockedVerify
 from torchbuild.model.stage import StagePlan, StageResult, lock_part, stage_key
 from torchbuild.report.events import Found
 from torchbuild.resolve.frontend import install_command, pip_wheel, plain, requirement_lines
+from torchbuild.resolve.orders import printed_document
 from torchbuild.smoke.bundle import bundle
 
 __all__ = ["NAME", "REVISION", "Plan", "Result", "plan", "run"]
@@ -34,6 +38,10 @@ class Plan(StagePlan):
     """Locked files of the verify environment; the wheel's own line is added with its digest."""
     verify: LockedVerify
     """What must be shown."""
+    flags: dict[str, str]
+    """``ON`` or ``OFF`` by flag: what `config.show()` must not contradict."""
+    is_whole: bool
+    """Whether `flags` names each option that is on: then any other must be off."""
 
 
 class Result(StageResult):
@@ -45,16 +53,25 @@ def plan(lock: Lock) -> Plan:
     is_static = lock.verify.level == "static"
     files = requirement_lines(f"{BUILD_ROOT}/inputs/run", lock.run_requires)
     files += requirement_lines(f"{BUILD_ROOT}/inputs/verify", lock.verify_requires)
-    fields = ("verify", "run_requires", "verify_requires", "wheel")
+    fields = ("verify", "run_requires", "verify_requires", "wheel", "expect")
+    inputs = lock_part(lock, *fields) | {"checks": sources_digest("smoke", "inspection")}
     return Plan(
         stage=NAME,
-        key=stage_key(NAME, REVISION, lock_part(lock, *fields)),
-        needs=("compile",),
+        key=stage_key(NAME, REVISION, inputs),
+        needs=("package",),
         makes=() if is_static else (f"{HOME}/verify.json",),
         commands=() if is_static else _commands(lock),
         requirements=files,
         verify=lock.verify,
+        flags=_flags(lock),
+        is_whole=any(item.kind == "only" for item in lock.expect),
     )
+
+
+def _flags(lock: Lock) -> dict[str, str]:
+    """What the gate compared."""
+    rows = {item.key: item.value for item in lock.expect if item.kind == "switch"}
+    return {item.name: item.value for item in option_facts().printed} | rows
 
 
 def _commands(lock: Lock) -> tuple[Command, ...]:
@@ -69,27 +86,53 @@ def _commands(lock: Lock) -> tuple[Command, ...]:
 
 def run(plan: Plan, context: Context) -> Result:
     """Install, check, use; refuse with all that is wrong."""
+    wheel, digest = _inspected_wheel(context)
+    evidence = (("sha256", digest), ("wheel", wheel.name))
     if not plan.commands:
         why = "run-time checks: the recipe asks for level static"
-        return Result(
-            summary="not run: level static",
-            findings=_told((Finding(reference="verify-run", outcome="not run", what=why),), context),
-        )
+        findings = _told((Finding(reference="verify-run", outcome="not run", what=why),), context)
+        return Result(summary="not run: level static", findings=findings, evidence=evidence)
     home, trees = context.workspace.inside(HOME), context.trees
     trees.remove(home)
     for folder in (home, context.workspace.inside("{work}/home"), context.workspace.inside("{work}/tmp")):
         trees.make(folder)
-    _install(plan, context)
+    _install(plan, wheel.name, digest, context)
     bundle(home / "smoke.pyz")
-    shown, settings = _smoke(plan, context)
-    findings = (*shown, *compare_config(parse_config_show(settings), plan.verify.settings))
-    findings = _told((*findings, *_required(plan, findings)), context)
+    findings = _told(_shown(plan, context), context)
     _refuse(findings, context)
     text = json.dumps([item.model_dump(mode="json") for item in findings], indent=1)
     trees.write(home / "verify.json", text + "\n")
-    passed = sum(item.outcome == "passed" for item in findings)
-    not_run = sum(item.outcome == "not run" for item in findings)
-    return Result(summary=f"{passed} checks passed, {not_run} not run", findings=findings)
+    return Result(summary=_counted(findings), findings=findings, evidence=evidence)
+
+
+def _inspected_wheel(context: Context) -> tuple[Path, str]:
+    """The wheel and its digest: the very bytes that package read. The build could write there meanwhile."""
+    wheel = context.trees.only_wheel(context.workspace.inside("{dist}"))
+    digest, wanted = context.trees.file_digest(wheel), context.records.evidence("package").get("sha256", "")
+    if digest != wanted:
+        raise VerifyError(
+            "wheel-changed",
+            f"{wheel.name} is not the wheel that was inspected",
+            why=(f"seen sha256 {digest}", f"wanted sha256 {wanted or 'of a wheel that package has read'}"),
+            fix="Find out what writes into the build's dist directory, then run the same command again.",
+            link=str(wheel),
+        )
+    return wheel, digest
+
+
+def _shown(plan: Plan, context: Context) -> tuple[Finding, ...]:
+    """What the checks saw, what the wheel says of itself, and what was required and not shown."""
+    checks, text = _smoke(plan, context)
+    settings = parse_config_show(text)
+    said = compare_config(settings, plan.verify.settings)
+    said += compare_flags(settings, plan.flags | plan.verify.settings, is_whole=plan.is_whole)
+    return (*checks, *said, *_required(plan, checks))
+
+
+def _counted(findings: tuple[Finding, ...]) -> str:
+    count = Counter(item.outcome for item in findings)
+    more = f", {count['warned']} warned" if count["warned"] else ""
+    return f"{count['passed']} checks passed, {count['not run']} not run{more}"
 
 
 def _told(findings: tuple[Finding, ...], context: Context) -> tuple[Finding, ...]:
@@ -98,12 +141,9 @@ def _told(findings: tuple[Finding, ...], context: Context) -> tuple[Finding, ...
     return findings
 
 
-def _install(plan: Plan, context: Context) -> None:
-    trees = context.trees
-    wheel = trees.only_wheel(context.workspace.inside("{dist}"))
-    digest = trees.file_digest(wheel)
-    lines = plan.requirements + f"file://{BUILD_ROOT}/dist/{wheel.name} --hash=sha256:{digest}\n"
-    trees.write(context.workspace.inside(f"{HOME}/requirements.txt"), lines)
+def _install(plan: Plan, name: str, digest: str, context: Context) -> None:
+    lines = plan.requirements + f"file://{BUILD_ROOT}/dist/{name} --hash=sha256:{digest}\n"
+    context.trees.write(context.workspace.inside(f"{HOME}/requirements.txt"), lines)
     log = context.workspace.logs / f"{NAME}.log"
     steps = ("an empty environment", "the wheel and its locked requirements, by hash", "`pip check`")
     for index, (command, what) in enumerate(zip(plan.commands[:3], steps, strict=True)):
@@ -111,7 +151,7 @@ def _install(plan: Plan, context: Context) -> None:
         if done.exit_code != 0:
             raise VerifyError(
                 "wheel-does-not-install",
-                f"{wheel.name} does not install: {what} failed",
+                f"{name} does not install: {what} failed",
                 why=tuple(line for line in done.tail[-5:] if line.strip()) or f"exit code {done.exit_code}",
                 fix="Compare wheel.requires of the recipe with the wheel's METADATA, then lock anew.",
                 evidence=done.tail[-20:],
@@ -124,19 +164,14 @@ def _smoke(plan: Plan, context: Context) -> tuple[tuple[Finding, ...], str]:
     done = context.executor.run(plan.commands[3], log=context.workspace.logs / "verify-checks.log")
     try:
         findings = tuple(
-            Finding.model_validate(item) for item in _document(context.trees.read(done.log) or "")["findings"]
+            Finding.model_validate(item)
+            for item in printed_document(context.trees.read(done.log) or "")["findings"]
         )
     except (ValueError, TypeError, KeyError, RecursionError, ValidationError) as error:
         raise _speechless(done, context) from error
     if not findings:
         raise _speechless(done, context)
     return findings, next((item.seen for item in findings if item.reference == CONFIG), "")
-
-
-def _document(text: str) -> Any:  # noqa: ANN401  any JSON value
-    """The checks' report: the last object that begins a line of its own, whatever else was said."""
-    start = max(text.rfind("\n{\n") + 1, 0)
-    return json.JSONDecoder().raw_decode(text, start)[0]
 
 
 def _speechless(done: Completed, context: Context) -> VerifyError:
