@@ -14,6 +14,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from torchbuild.inspection.wheel import SOURCES as CHECKS
+from torchbuild.knowledge.own_sources import sources_digest
+from torchbuild.knowledge.tables import option_facts
 from torchbuild.model.artifact import Artifact
 from torchbuild.model.lock import Expectation, Lock, LockedPython, LockedSource, LockedVerify, LockedWheel
 
@@ -104,7 +107,12 @@ def lock(make_lock: Callable[..., Lock]) -> Lock:
 
 @pytest.fixture
 def nothing_moves(monkeypatch: pytest.MonkeyPatch) -> Callable[[], Any]:
-    """A context in which opening a file, starting a process or a connection raises."""
+    """A context in which opening a file, starting a process or a connection raises.
+
+    The program's own sources and facts are read before: they are not the machine's, and read once.
+    """
+    option_facts()
+    sources_digest("shim"), sources_digest(*CHECKS), sources_digest("smoke", "inspection")
 
     @contextmanager
     def guard() -> Iterator[None]:

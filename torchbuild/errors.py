@@ -79,8 +79,6 @@ class TorchbuildError(Exception):
         self.evidence = evidence
         self.problems = problems
         self.link = link
-        self.outcomes: tuple[object, ...] = ()
-        """Stages that ended before and with this error; filled in by the pipeline, for the report."""
 
 
 class UsageError(TorchbuildError):

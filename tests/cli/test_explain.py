@@ -79,6 +79,14 @@ def test_the_first_meaning_wins_and_the_others_are_told(
         ("digest-mismach", "digest-mismatch"),
         ("source.overlay.tu", "source.overlay.to"),
         ("memory_gib", "machine.memory_gib"),
+        ("indx_url", "machine.index_url"),
+        ("Machine.Jobs", "machine.jobs"),
+        ("local", "Try wheel.local "),
+        ("USE_CUDA", "Try build.flags.USE_CUDA."),
+        ("CMAKE_CXX_FLAGS", "Try build.cmake.CMAKE_CXX_FLAGS."),
+        ("error[lock-stale]", "Try lock-stale"),
+        ("unsolvable", "requirements-unsolvable"),
+        ("lock-stal", "Try lock-stale"),
     ],
 )
 def test_an_unknown_name_brings_the_nearest(name: str, near: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from torchbuild.cli.commands import load_command
+from torchbuild.cli.commands import COMMANDS, load_command
 
 
 @pytest.mark.parametrize("name", ["build", "lock", "plan"])
@@ -29,7 +29,7 @@ def test_whatever_has_a_result_has_it_as_json(name: str) -> None:
     assert "--json" in {option for parameter in load_command(name).params for option in parameter.opts}
 
 
-@pytest.mark.parametrize("name", ["build", "clean", "lock", "plan"])
+@pytest.mark.parametrize("name", COMMANDS)
 def test_each_option_says_what_it_does(name: str) -> None:
     """No option is without help."""
     options = [parameter for parameter in load_command(name).params if parameter.param_type_name == "option"]

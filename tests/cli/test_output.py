@@ -76,3 +76,28 @@ def test_no_home_is_no_crash(home: str | None) -> None:
     environ = {} if home is None else {"HOME": home}
 
     assert machine_redactor(environ).redact("x") == "x"
+
+
+def test_no_secret_of_this_machine_is_printed(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever a command prints, as text or as JSON, in a value or in a name: the machine's secrets are not in it."""
+    monkeypatch.setenv("MY_TOKEN", "planted-secret-1")
+    value = {
+        "planted-secret-1": ["https://me:planted-secret-2@x.example/", {"a": Path("/planted-secret-1")}],
+        "n": 1,
+    }
+
+    print_result(value, as_json=False, text="planted-secret-1 https://me:planted-secret-2@x.example/")
+    print_result(value, as_json=True, text="")
+
+    text, _, rest = capsys.readouterr().out.partition("\n")
+    assert text == "*** https://***@x.example/"
+    assert json.loads(rest) == {"***": ["https://***@x.example/", {"a": "/***"}], "n": 1}
+
+
+def test_json_stays_json_whatever_is_taken_out(capsys: pytest.CaptureFixture[str]) -> None:
+    """A secret is taken out of each text, not out of the document: quotes and brackets stay."""
+    print_json({"line": 'export API_TOKEN="abc def", password: "x"', "next": True})
+
+    assert json.loads(capsys.readouterr().out)["next"] is True

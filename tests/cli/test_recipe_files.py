@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 
 from torchbuild.cli.recipe_files import (
     lock_path,
+    lock_to_write,
     public,
     read_lock,
     read_recipe,
@@ -18,7 +18,7 @@ from torchbuild.cli.recipe_files import (
     write_lock,
 )
 from torchbuild.edges.atomic import sha256_of
-from torchbuild.errors import LockError, RecipeError
+from torchbuild.errors import LockError, RecipeError, UsageError
 from torchbuild.model.lock import Lock, LockedPatch
 from torchbuild.resolve.assemble import recipe_digest
 
@@ -96,22 +96,52 @@ def test_a_folder_can_be_allowed(recipe: Path) -> None:
     assert found.source.patches == ("../patches/x.patch",)
 
 
-def test_recipes_may_share_a_base_in_the_folder_above(recipe: Path) -> None:
-    """`extends` reaches one folder up, where recipes of one project have what they share."""
-    base = recipe.parent.parent / "base.toml"
+@pytest.mark.parametrize("above", ["base.toml", "shared/base.toml"])
+def test_a_base_outside_the_folder_is_refused(recipe: Path, above: str) -> None:
+    """`extends` is no way to read any file: not one in the folder above, not one beside it."""
+    base = recipe.parent.parent / above
+    base.parent.mkdir(exist_ok=True)
     base.write_text('[toolchain]\ncc = "clang"\n')
-    recipe.write_text('extends = "../base.toml"\n' + recipe.read_text())
-
-    assert read_recipe(recipe).toolchain.cc == "clang"
-
-
-def test_a_base_farther_away_is_refused(recipe: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """`extends` is no way to read any file."""
-    base = tmp_path_factory.mktemp("elsewhere") / "base.toml"
-    base.write_text('[toolchain]\ncc = "clang"\n')
-    recipe.write_text(f'extends = "{os.path.relpath(base, recipe.parent)}"\n' + recipe.read_text())
+    recipe.write_text(f'extends = "../{above}"\n' + recipe.read_text())
 
     assert refused(recipe) == "recipe-path-outside"
+    assert read_recipe(recipe, allowed=(base.parent,)).toolchain.cc == "clang"
+
+
+def test_a_base_may_lie_below(recipe: Path) -> None:
+    """Recipes of one project share what lies in a folder beside them, and in one beside that."""
+    base = recipe.parent / "base" / "cpu.toml"
+    base.parent.mkdir()
+    base.write_text('extends = "../all.toml"\n[toolchain]\ncc = "clang"\n')
+    (recipe.parent / "all.toml").write_text('[toolchain]\ncxx = "clang++"\n')
+    recipe.write_text('extends = "base/cpu.toml"\n' + recipe.read_text())
+
+    assert read_recipe(recipe).toolchain.cc == "clang"
+    assert read_recipe(recipe).toolchain.cxx == "clang++"
+
+
+def test_a_base_that_is_a_link_out_is_refused(recipe: Path) -> None:
+    """Links are followed before it is judged where a base lies."""
+    (recipe.parent.parent / "base.toml").write_text('[toolchain]\ncc = "clang"\n')
+    (recipe.parent / "base.toml").symlink_to("../base.toml")
+    recipe.write_text('extends = "base.toml"\n' + recipe.read_text())
+
+    assert refused(recipe) == "recipe-path-outside"
+
+
+def test_a_path_that_leads_out_is_told_where_it_stands(recipe: Path) -> None:
+    """The patch that a base names is looked for beside the base, and blamed on the line of the base."""
+    base = recipe.parent / "base" / "cpu.toml"
+    base.parent.mkdir()
+    base.write_text('[source]\npatches = ["good.patch", "../../secret.patch"]\n')
+    recipe.write_text('extends = "base/cpu.toml"\n' + recipe.read_text())
+
+    with pytest.raises(RecipeError) as caught:
+        read_recipe(recipe)
+
+    (problem,) = caught.value.problems
+    assert (problem.path, problem.seen) == ("source.patches[1]", '"../secret.patch"')
+    assert (problem.file, problem.line) == (str(base), 2)
 
 
 @pytest.mark.parametrize("content", [None, b"\xff\xfe"], ids=["missing", "no text"])
@@ -202,3 +232,31 @@ def test_a_patch_that_was_edited_makes_the_lock_stale(recipe: Path, make_lock: C
     patch.unlink()
     with pytest.raises(LockError):
         read_lock(path, wanted, recipe.parent)
+
+
+@pytest.mark.parametrize(
+    "key", ["source.ref=v2", "build.flags.USE_X=true", "wheel={version='2.0'}", "machines=1"]
+)
+def test_a_changed_recipe_does_not_replace_the_lock_of_the_file(recipe: Path, key: str) -> None:
+    """An experiment with --set never overwrites the lock that is under version control."""
+    with pytest.raises(UsageError) as caught:
+        lock_to_write(recipe, None, (key,))
+
+    assert caught.value.reference == "lock-not-named"
+    assert lock_to_write(recipe, recipe.parent / "other.lock", (key,)) == recipe.parent / "other.lock"
+
+
+@pytest.mark.parametrize("keys", [(), ("machine.jobs=2",), ("machine={jobs=2}", "machine.index_url=x")])
+def test_the_machine_is_in_no_lock(recipe: Path, keys: tuple[str, ...]) -> None:
+    """What --set says of this machine leaves the recipe what it is, and its lock where it is."""
+    assert lock_to_write(recipe, None, keys) == recipe.with_suffix(".lock")
+
+
+def test_no_folder_is_made_for_a_lock(recipe: Path) -> None:
+    """A misspelt --lock leaves nothing behind, and is told before anything is looked up."""
+    with pytest.raises(UsageError) as caught:
+        lock_to_write(recipe, Path("no/such folder/x.lock"), ())
+
+    assert caught.value.reference == "lock-folder-missing"
+    assert "mkdir -p 'no/such folder'" in caught.value.fix
+    assert list(recipe.parent.iterdir()) == [recipe]

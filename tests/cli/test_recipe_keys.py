@@ -56,7 +56,7 @@ def test_what_is_no_key_is_none(key: str) -> None:
 
 def test_a_table_names_its_keys() -> None:
     """From a table one finds the way down."""
-    doc = key_doc("image")
+    doc = key_doc("blas")
 
     assert doc is not None
-    assert doc.keys == ("image.name", "image.id")
+    assert doc.keys == ("blas.provider", "blas.from", "blas.path")

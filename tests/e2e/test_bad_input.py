@@ -349,7 +349,7 @@ def mounted(here: Path, mount: str, *argv: str) -> subprocess.CompletedProcess[s
     """The installed command, after a mount that only it sees; the files below the mount are in ``left``."""
     program = str(Path(sys.executable).with_name("torchbuild"))
     place = here.parent / "cache"
-    script = f'{mount}; code=0; "$@" || code=$?; find {place} -type f >left; exit $code'
+    script = f'{mount}; code=0; "$@" || code=$?; find {place} -type f ! -name store.lock >left; exit $code'
     return subprocess.run(
         ["unshare", "-m", "sh", "-ec", script, "sh", program, *argv],
         cwd=here,

@@ -136,14 +136,13 @@ def test_markers_are_the_targets(index: Index) -> None:
     ]
 
 
-def test_constraints_narrow_and_overrides_replace(index: Index) -> None:
-    """A constraint chooses an older version; an override wins over what a package asks for."""
+def test_constraints_narrow(index: Index) -> None:
+    """A constraint chooses an older version, and adds no package."""
     index.add("top", "1.0", "below<2")
     for version in ("1.0", "1.5", "2.0"):
         index.add("below", version)
     assert "below-1.5-py3-none-any.whl" in index.resolve("top")
     assert "below-1.0-py3-none-any.whl" in index.resolve("top", constraints=["below<1.2", "unused==9"])
-    assert "below-2.0-py3-none-any.whl" in index.resolve("top", overrides=["below==2.0"])
 
 
 def test_what_cannot_be_solved_is_told_in_the_resolvers_words(index: Index) -> None:
@@ -209,7 +208,7 @@ def test_an_index_that_is_down_is_no_conflict(index: Index, monkeypatch: pytest.
 )
 def test_lines_that_bring_other_things_are_refused(index: Index, line: str) -> None:
     """Options, files, addresses and line breaks never reach the resolver."""
-    for place in ("requirements", "overrides", "constraints"):
+    for place in ("requirements", "constraints"):
         with pytest.raises(RecipeError) as caught:
             index.resolve(
                 *([line] if place == "requirements" else ["y"]),

@@ -128,6 +128,27 @@ def test_an_image_pins_the_machine(load: Load, least: str, answers: Answer) -> N
     assert lock.glibc == "2.28"
 
 
+OVERLAY = "[[source.overlay]]\npath = '/usr/share/first'\nto = 'a'\n"
+
+
+def test_a_directory_of_this_machine_is_said_to_be_unpinned(load: Load, least: str, answers: Answer) -> None:
+    """Nobody knows what it holds tomorrow; out of an image it is as exact as the image."""
+    here = lock_of(load(least + OVERLAY), answers())
+    there = lock_of(
+        load(least + OVERLAY + "[python]\nversion = '3.13'\n[image]\nname = 'builder'"), answers()
+    )
+
+    assert [line for line in here.unpinned if "/usr/share/first" in line]
+    assert there.unpinned == ()
+
+
+def test_what_nobody_answers_for_is_in_the_lock(load: Load, least: str, answers: Answer) -> None:
+    """In the words of whoever found it."""
+    found = answers().model_copy(update={"unpinned": ("a digest that was only believed",)})
+
+    assert lock_of(load(least), found).unpinned[-1] == "a digest that was only believed"
+
+
 def test_a_launcher_is_locked_by_path(load: Load, least: str, answers: Answer, survey: Survey) -> None:
     """The compiler cache is locked as it was found, and expected by the gate."""
     found = survey.model_copy(update={"launcher": "/usr/bin/ccache"})
@@ -185,3 +206,19 @@ def test_the_verify_environment_is_the_wheels_and_the_recipes(load: Load, least:
 
     assert verify_requirements(recipe) == ("jinja2", "numpy", "sympy")
     assert verify_requirements(load(least)) == ()
+
+
+def test_both_compilers_are_locked(load: Load, least: str, answers: Answer) -> None:
+    """C and C++ come from two programs, and each can be another one; a builder that says nothing locks nothing."""
+    survey = answers().survey.model_copy(update={"compiler_c": "gcc 14"})
+
+    assert lock_of(load(least), answers(survey=survey)).compiler_c == "gcc 14"
+    assert lock_of(load(least), answers()).compiler_c is None
+
+
+def test_a_level_that_runs_nothing_locks_no_required_check(load: Load, least: str, answers: Answer) -> None:
+    """The default checks are those of the levels that run them."""
+    static = lock_of(load(f'{least}[verify]\nlevel = "static"\n'), answers())
+
+    assert static.verify.require == ()
+    assert lock_of(load(least), answers()).verify.require == ("import-identity", "config")

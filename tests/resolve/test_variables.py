@@ -66,3 +66,36 @@ env = {{ ONNX_NAMESPACE = "onnx", CFLAGS = "-O1", LDFLAGS = "-s", CCACHE_SLOPPIN
 """)
 
     assert list(variable_problems(recipe)) == []
+
+
+@pytest.mark.parametrize(
+    ("table", "path"),
+    [
+        ("[build.env]\nSCCACHE_TOKEN = 'abcdef123456'", "build.env.SCCACHE_TOKEN"),
+        ("[build.env]\nREMOTE = 'https://me:hunter2hunter2@cache.example'", "build.env.REMOTE"),
+        ("[build.cmake]\nMIRROR = 'https://me:hunter2hunter2@x.example/'", "build.cmake.MIRROR"),
+        (
+            "[[source.prepare]]\nargv = ['get', 'https://me:hunter2hunter2@x.example']",
+            "source.prepare[0].argv[1]",
+        ),
+    ],
+)
+def test_no_secret_gets_into_a_lock(
+    problem: Callable[..., Problem], least: str, table: str, path: str
+) -> None:
+    """What is published with the wheel holds no password: it is refused where it is written, and not shown."""
+    found = problem(f"{least}{table}\n")
+
+    assert (found.path, found.seen) == (path, "a secret")
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "[build.env]\nSSH_KEY_FILE = '/home/me/key'\nTOKEN = 'on'\nGIT = 'ssh://git@host/x'",
+        "[build.cmake]\nLLVM_PASS_PLUGIN = '/usr/lib/plugin.so'\nURL = 'https://host/x@1'",
+    ],
+)
+def test_what_only_looks_like_a_secret_is_taken(load: Callable[..., Recipe], least: str, table: str) -> None:
+    """Paths, switches and addresses without a password are no secrets, whatever they are called."""
+    assert load(f"{least}{table}\n").name == "sample"

@@ -25,9 +25,10 @@ COMMANDS = {
     "build": Entry("torchbuild.cli.build:build", "Build, verify and publish the wheel of a recipe."),
     "plan": Entry("torchbuild.cli.plan:plan", "Say what a build would run, in order; run nothing."),
     "lock": Entry("torchbuild.cli.lock:lock", "Pin every input of a recipe by digest."),
+    "image": Entry("torchbuild.cli.image:image", "Make the builder image of a lock, offline."),
     "shell": Entry("torchbuild.cli.shell:shell", "Enter the environment of a build, as it was."),
-    "clean": Entry("torchbuild.cli.clean:clean", "Remove workspaces of builds."),
-    "store": Entry("torchbuild.cli.store:store", "Say what the store holds; remove what may go."),
+    "clean": Entry("torchbuild.cli.clean:clean", "Remove workspaces, stored files and caches."),
+    "store": Entry("torchbuild.cli.store:store", "Say what this machine holds; check it; collect garbage."),
     "explain": Entry("torchbuild.cli.explain:explain", "Explain an error, a check, a recipe key or a file."),
     "schema": Entry("torchbuild.cli.schema:schema", "Print the JSON schema of recipes."),
 }

@@ -14,6 +14,9 @@ from torchbuild.cli.output import print_result
 
 __all__ = ["Explanation", "explain", "explanation"]
 
+_LONGEST = 100
+_MOST = 3
+
 
 class Explanation(NamedTuple):
     """What a name was taken for, and what is known of it."""
@@ -30,9 +33,32 @@ class Explanation(NamedTuple):
 
 @click.command()
 @click.argument("name")
+@click.option("--why-rerun", is_flag=True, help="NAME is a recipe: say which stages run again, and why.")
+@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="With --why-rerun: as in build.")
+@click.option(
+    "--lock", metavar="FILE", type=click.Path(path_type=Path), help="With --why-rerun: as in build."
+)
+@click.option("--paranoid", is_flag=True, help="With --why-rerun: read every made file again.")
 @json_option
-def explain(name: str, as_json: bool) -> None:  # noqa: FBT001  click's way
-    """Explain NAME: a reference of an error or a check, else a key of a recipe, else a file."""
+def explain(
+    *,
+    name: str,
+    why_rerun: bool,
+    overrides: tuple[str, ...],
+    lock: Path | None,
+    paranoid: bool,
+    as_json: bool,
+) -> None:
+    """Explain NAME: a reference of an error or a check, else a key of a recipe, else a file.
+
+    With --why-rerun, NAME is a recipe with a lock. For each stage: reused or run again, and why: which part
+    of its key changed, which made path is not as it was left, which earlier stage runs again. Nothing is run.
+    """
+    if why_rerun:
+        _explain_rerun(Path(name), overrides, lock, paranoid=paranoid, as_json=as_json)
+        return
+    if overrides or lock is not None or paranoid:
+        raise _without_why_rerun()
     found = explanation(name)
     value: dict[str, Any] = {
         "taken_as": found.taken_as,
@@ -41,6 +67,30 @@ def explain(name: str, as_json: bool) -> None:  # noqa: FBT001  click's way
         "also": list(found.also),
     }
     print_result(value, as_json=as_json, text="\n".join(_lines(found)))
+
+
+def _explain_rerun(
+    recipe: Path, overrides: tuple[str, ...], lock: Path | None, *, paranoid: bool, as_json: bool
+) -> None:
+    from torchbuild.cli.places import places  # noqa: PLC0415  help must not pay for the pipeline
+    from torchbuild.cli.recipe_files import lock_path, read_lock, read_recipe  # noqa: PLC0415
+    from torchbuild.cli.why_rerun import why_rerun  # noqa: PLC0415
+
+    wanted = read_recipe(recipe, overrides=overrides)
+    made = read_lock(lock or lock_path(recipe), wanted, recipe.absolute().parent)
+    answer = why_rerun(made, places(), paranoid=paranoid)
+    print_result(answer.json(), as_json=as_json, text="\n".join(answer.lines()))
+
+
+def _without_why_rerun() -> Exception:
+    from torchbuild.errors import UsageError  # noqa: PLC0415  as above
+
+    return UsageError(
+        "explain-options",
+        "--set, --lock and --paranoid belong to --why-rerun",
+        why="seen one of them without it",
+        fix="Add --why-rerun and name a recipe, or leave them out.",
+    )
 
 
 def explanation(name: str) -> Explanation:
@@ -100,18 +150,34 @@ def _path(name: str) -> Explanation | None:
 
 
 def _unknown(name: str) -> Exception:
-    from torchbuild.cli.recipe_keys import all_keys  # noqa: PLC0415  as above
-    from torchbuild.errors import UsageError  # noqa: PLC0415
-    from torchbuild.knowledge.references import references  # noqa: PLC0415
+    from torchbuild.errors import UsageError  # noqa: PLC0415  as above
 
-    known = (*references(), *all_keys())
-    near = get_close_matches(name, known, n=3) or [key for key in known if key.endswith(f".{name}")][:3]
+    near = _near(name[:_LONGEST])
     return UsageError(
         "explain-unknown",
-        f"nothing is known of {name!r}",
+        f"nothing is known of {name[:_LONGEST]!r}",
         why="it is no reference, no key of a recipe and no path that exists",
         fix=f"Try {' or '.join(near)}." if near else "Give a name from an error, a recipe or a report.",
     )
+
+
+def _near(name: str) -> tuple[str, ...]:
+    """The names that were probably meant, at most three, the likeliest first."""
+    from torchbuild.cli.recipe_keys import all_keys  # noqa: PLC0415  as above
+    from torchbuild.knowledge.references import references  # noqa: PLC0415
+
+    known = (*references(), *all_keys())
+    last = {key: key.rpartition(".")[2] for key in known}
+    word = name.lower()
+    if name.isupper() and name.isidentifier():  # a variable of CMake
+        yours = "build.flags" if name.startswith(("USE_", "BUILD_")) else "build.cmake"
+        return (f"{yours}.{name}",)
+    found = [key for key in known if last[key] == word]
+    found += get_close_matches(word, known, n=_MOST)
+    close = get_close_matches(word, sorted(set(last.values())), n=1, cutoff=0.75)
+    found += [key for key in known if last[key] in close]
+    found += [key for key in known if len(word) > _MOST and word in key]
+    return tuple(dict.fromkeys(found))[:_MOST]
 
 
 def _lines(found: Explanation) -> Iterator[str]:

@@ -65,11 +65,13 @@ def _predicted(lock: Lock, recipe: Recipe) -> Lock:
                     cc=lock.cc,
                     cxx=lock.cxx,
                     compiler=lock.compiler,
+                    compiler_c=lock.compiler_c or "",
                     launcher="" if lock.compiler_cache == "none" else lock.compiler_cache,
                 ),
                 build_requires=lock.build_requires,
                 run_requires=lock.run_requires,
                 verify_requires=lock.verify_requires,
+                builder=lock.builder,
             ),
         )
     except TorchbuildError:

@@ -14,6 +14,7 @@ import click
 
 from torchbuild.cli.commands import COMMANDS, load_command, unknown_command
 from torchbuild.cli.output import flush_stdout
+from torchbuild.cli.streams import open_missing_streams
 
 __all__ = ["cli", "main", "run_main"]
 
@@ -67,6 +68,9 @@ def cli() -> None:
 
 def main(argv: Sequence[str] | None = None) -> NoReturn:
     """The console script."""
+    open_missing_streams()
+    # pydantic would look through every installed distribution for plugins, which could change our values too
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     sys.exit(run_main(sys.argv[1:] if argv is None else argv))
 
 

@@ -29,11 +29,11 @@ def slice_options(command: F) -> F:
 def recipe_options(command: F) -> F:
     """The recipe, its lock, overrides and allowed folders."""
     file = click.Path(path_type=Path)
-    text = "Folder outside the recipe's own that its paths may lie in. Can be repeated."
+    text = "Folder outside the recipe's own that its paths and bases may lie in. Can be repeated."
     command = click.option("--allow-path", "allowed", metavar="FOLDER", type=file, multiple=True, help=text)(
         command
     )
-    text = "Set a key of the recipe, as in --set machine.jobs=2. Can be repeated."
+    text = "Set a key, as in --set machine.jobs=2. Outside [machine], name a --lock as well. Can be repeated."
     command = click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help=text)(command)
     text = "The lock. Default: NAME.lock beside the recipe NAME.toml."
     command = click.option("--lock", "lock", metavar="FILE", type=file, help=text)(command)

@@ -1,4 +1,4 @@
-"""What commands print: results on stdout, as text for a person or as JSON for a program."""
+"""What commands print: results on stdout, as text for a person or as JSON for a program, without secrets."""
 
 from __future__ import annotations
 
@@ -35,12 +35,20 @@ def wants_json(argv: Sequence[str]) -> bool:
     return "--json" in options
 
 
-def print_text(text: str) -> None:
+def print_text(text: str, clean: Redactor | None = None) -> None:
     """A result for a person, on stdout; what the stream cannot carry is escaped.
+
+    Args:
+        text: the result.
+        clean: takes the secrets out; default: one that knows those of this machine.
 
     Raises:
         OSError: stdout takes nothing; `torchbuild.cli.boundary` says so.
     """
+    _write((clean or machine_redactor()).redact(text))
+
+
+def _write(text: str) -> None:
     stream = sys.stdout
     if stream is None:
         raise OSError(errno.EBADF, "stdout is closed")
@@ -55,17 +63,31 @@ def flush_stdout() -> None:
         sys.stdout.flush()
 
 
-def print_json(value: object) -> None:
-    """A result for a program, on stdout: models, mappings, lists, texts, numbers. Errors as `print_text`."""
-    print_text(json.dumps(value, indent=2, default=_plain))
+def print_json(value: object, clean: Redactor | None = None) -> None:
+    """A result for a program, on stdout: models, mappings, lists, texts, numbers. Else as `print_text`."""
+    # text by text: what is taken out of the finished document could take its quotes along
+    plain = _cleaned(json.loads(json.dumps(value, default=_plain)), clean or machine_redactor())
+    _write(json.dumps(plain, indent=2))
 
 
-def print_result(value: object, *, as_json: bool, text: str) -> None:
-    """`value` as JSON where that was asked for, else `text`."""
+def _cleaned(value: object, clean: Redactor) -> object:
+    match value:
+        case str():
+            return clean.redact(value)
+        case list():
+            return [_cleaned(item, clean) for item in value]
+        case dict():
+            return {clean.redact(key): _cleaned(item, clean) for key, item in value.items()}
+        case _:
+            return value
+
+
+def print_result(value: object, *, as_json: bool, text: str, clean: Redactor | None = None) -> None:
+    """`value` as JSON where that was asked for, else `text`; see `print_text`."""
     if as_json:
-        print_json(value)
+        print_json(value, clean)
     else:
-        print_text(text)
+        print_text(text, clean)
 
 
 def silence_stdout() -> None:

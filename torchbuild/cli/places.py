@@ -5,8 +5,12 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from platformdirs import user_cache_path, user_state_path
+
+if TYPE_CHECKING:
+    from torchbuild.edges import garbage
 
 __all__ = ["Places", "places"]
 
@@ -31,9 +35,27 @@ class Places:
         return self.cache / "compiler"
 
     @property
+    def roots(self) -> Path:
+        """Unpacked images, for machines without a container engine."""
+        return self.cache / "roots"
+
+    @property
     def caches(self) -> tuple[Path, ...]:
         """What can be made again at a price, besides the store: compiler caches and repositories."""
         return (self.compiler_cache, self.cache / "git")
+
+    def collectable(self) -> garbage.Places:
+        """What `torchbuild.edges.garbage.collect` looks at."""
+        from torchbuild.edges import garbage  # noqa: PLC0415  slow to import, and only two commands collect
+        from torchbuild.edges.store import DirectoryStore  # noqa: PLC0415
+
+        return garbage.Places(
+            store=DirectoryStore(self.store),
+            repositories=self.cache / "git",
+            parts=self.cache / "partial",
+            roots=self.roots,
+            builds=self.builds,
+        )
 
 
 def places() -> Places:

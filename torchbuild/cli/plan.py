@@ -34,7 +34,12 @@ def plan(
     """
     from torchbuild.cli.output import print_result  # noqa: PLC0415  help must not pay for the pipeline
     from torchbuild.cli.plan_text import plan_json, plan_text  # noqa: PLC0415
-    from torchbuild.cli.recipe_files import lock_path, read_lock, read_recipe  # noqa: PLC0415
+    from torchbuild.cli.recipe_files import (  # noqa: PLC0415
+        lock_path,
+        read_lock,
+        read_recipe,
+        recipe_redactor,
+    )
     from torchbuild.pipeline import keys, plan_all, stage_slice  # noqa: PLC0415
 
     wanted = read_recipe(recipe, overrides=overrides, allowed=allowed)
@@ -43,4 +48,6 @@ def plan(
     whole = plan_all(made)
     by_stage = keys(whole)
     plans = [(item, by_stage[item.stage]) for item in whole if item.stage in names]
-    print_result({"stages": plan_json(plans)}, as_json=as_json, text=plan_text(plans))
+    print_result(
+        {"stages": plan_json(plans)}, as_json=as_json, text=plan_text(plans), clean=recipe_redactor(wanted)
+    )

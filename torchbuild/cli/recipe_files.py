@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from shlex import quote
 
 from torchbuild.cli.local_files import is_inside
 from torchbuild.cli.lock_changes import recipe_changes
@@ -12,15 +13,26 @@ from torchbuild.cli.output import machine_redactor
 from torchbuild.edges.atomic import sha256_of, write_text
 from torchbuild.edges.locators import without_credentials
 from torchbuild.edges.manifest import tree_digest
-from torchbuild.errors import LockError, Problem, RecipeError
+from torchbuild.errors import LockError, Problem, RecipeError, UsageError
 from torchbuild.model.lock import Lock
 from torchbuild.model.recipe import Recipe
 from torchbuild.report.redaction import Redactor
-from torchbuild.resolve.load import load_recipe
+from torchbuild.resolve.load import load_with_places
 from torchbuild.resolve.lockfile import check_fresh, dump_lock, parse_lock
+from torchbuild.resolve.overrides import parse_override
+from torchbuild.resolve.problems import located, shown
 from torchbuild.resolve.rules import local_paths
 
-__all__ = ["lock_path", "public", "read_lock", "read_recipe", "recipe_redactor", "stale_lock", "write_lock"]
+__all__ = [
+    "lock_path",
+    "lock_to_write",
+    "public",
+    "read_lock",
+    "read_recipe",
+    "recipe_redactor",
+    "stale_lock",
+    "write_lock",
+]
 
 
 def read_recipe(path: Path, *, overrides: tuple[str, ...] = (), allowed: tuple[Path, ...] = ()) -> Recipe:
@@ -33,18 +45,17 @@ def read_recipe(path: Path, *, overrides: tuple[str, ...] = (), allowed: tuple[P
     """
     path = path.absolute()
     roots = (path.parent, *allowed)
-    recipe = load_recipe(
+    recipe, places = load_with_places(
         str(path), lambda name: _read(Path(name), roots, first=str(path)), overrides=overrides
     )
     outside = [item for item in local_paths(recipe) if not is_inside(path.parent / item[1], roots)]
     if outside:
+        wanted = f"a path inside {path.parent}"
+        problems = [Problem(path=key, seen=shown(value), wanted=wanted) for key, value in outside]
         raise RecipeError(
             "recipe-path-outside",
             f"{path.name} names files outside its own folder",
-            problems=tuple(
-                Problem(path=key, seen=value, wanted=f"a path inside {path.parent}", file=str(path))
-                for key, value in outside
-            ),
+            problems=tuple(located(problem, str(path), places) for problem in problems),
             fix="Move the files beside the recipe, or allow their folder with --allow-path FOLDER.",
         )
     return recipe
@@ -67,12 +78,12 @@ def recipe_redactor(recipe: Recipe) -> Redactor:
 
 
 def _read(path: Path, roots: tuple[Path, ...], *, first: str) -> str:
-    """Text of a recipe file. A file that is extended may lie in the folder above: recipes share a base."""
-    if str(path) != first and not is_inside(path, (*roots, *(root.parent for root in roots[:1]))):
+    """Text of a recipe file. One that is extended lies where all that a recipe names must lie."""
+    if str(path) != first and not is_inside(path, roots):
         raise RecipeError(
             "recipe-path-outside",
             f"{path.name} is extended, and lies outside the recipe's folder",
-            why=(f"seen {path}", f"wanted a file inside {roots[0].parent}"),
+            why=(f"seen {path}", f"wanted a file inside {roots[0]}"),
             fix="Move the file, or allow its folder with --allow-path FOLDER.",
         )
     try:
@@ -89,6 +100,38 @@ def _read(path: Path, roots: tuple[Path, ...], *, first: str) -> str:
 def lock_path(recipe: Path) -> Path:
     """``NAME.lock`` beside ``NAME.toml``."""
     return recipe.with_suffix(".lock")
+
+
+def lock_to_write(recipe: Path, lock: Path | None, overrides: tuple[str, ...]) -> Path:
+    """Where a new lock goes; asked before the work of making one begins.
+
+    Args:
+        recipe: the recipe.
+        lock: what the command line names, if anything.
+        overrides: ``dotted.key=value`` of the command line.
+
+    Raises:
+        UsageError: ``lock-not-named`` where it would replace the lock of the recipe as it stands in its file;
+            ``lock-folder-missing``.
+    """
+    keys = [parse_override(text).dotted for text in overrides]
+    changed = [key for key in keys if key.partition(".")[0] != "machine"]  # which no lock holds
+    path = lock or lock_path(recipe)
+    if lock is None and changed:
+        raise UsageError(
+            "lock-not-named",
+            f"{path.name} is the lock of {recipe.name} as it stands, without --set {', '.join(changed)}",
+            why=("seen --set without --lock", "wanted a lock of its own for what is not in the file"),
+            fix=f"Add --lock FILE, such as --lock {recipe.stem}-changed.lock.",
+        )
+    if not path.absolute().parent.is_dir():
+        raise UsageError(
+            "lock-folder-missing",
+            f"{path} cannot be written: there is no such folder",
+            why=f"wanted an existing folder {path.absolute().parent}",
+            fix=f"Make it: mkdir -p {quote(str(path.parent))}",
+        )
+    return path
 
 
 def read_lock(path: Path, recipe: Recipe, folder: Path) -> Lock:
@@ -163,7 +206,7 @@ def _lock_text(path: Path) -> str:
 
 
 def write_lock(path: Path, lock: Lock) -> None:
-    """Write the lock, whole.
+    """Write the lock, whole; `lock_to_write` says where.
 
     Raises:
         HostError: ``disk-full``, ``not-writable``.

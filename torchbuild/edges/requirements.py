@@ -48,7 +48,6 @@ def resolve_requirements(
     python_version: str,
     machine: str,
     glibc: str,
-    overrides: Sequence[str] = (),
     constraints: Sequence[str] = (),
     index_url: str = "",
 ) -> tuple[Artifact, ...]:
@@ -59,7 +58,6 @@ def resolve_requirements(
         python_version: of the target, such as ``3.13`` or ``3.13.5``.
         machine: of the target, ``x86_64`` or ``aarch64``.
         glibc: of the target, such as ``2.28``: no wheel needs a newer one.
-        overrides: requirements that replace whatever any package asks for.
         constraints: requirements that narrow what is chosen and add nothing.
         index_url: the index to choose from; empty: the resolver's own default.
 
@@ -70,7 +68,7 @@ def resolve_requirements(
     """
     if not requirements:
         return ()
-    wanted = {"requirements": requirements, "overrides": overrides, "constraints": constraints}
+    wanted = {"requirements": requirements, "constraints": constraints}
     with tempfile.TemporaryDirectory(prefix="torchbuild-resolve-") as directory:
         for name, lines in wanted.items():
             (Path(directory) / f"{name}.txt").write_text("".join(f"{_checked(line)}\n" for line in lines))
@@ -104,7 +102,6 @@ def _bad_requirement(line: str, seen: str) -> RecipeError:
 def _arguments(python_version: str, machine: str, glibc: str) -> list[str]:
     return [
         "requirements.txt",
-        "--override=overrides.txt",
         "--constraint=constraints.txt",
         # Else uv looks for an interpreter of the target's version, which takes a second and decides nothing.
         f"--python={sys.executable}",

@@ -5,13 +5,9 @@ from __future__ import annotations
 from packaging.tags import Tag, compatible_tags, cpython_tags
 
 from torchbuild.errors import RecipeError
+from torchbuild.knowledge.platform_tags import legacy_tag, oldest_glibc, resolver_glibcs
 
 __all__ = ["python_platform", "target_tags"]
-
-_LEGACY = {17: "manylinux2014", 12: "manylinux2010", 5: "manylinux1"}
-# What `uv pip compile --python-platform` knows, by the minor number of glibc 2.
-_KNOWN_MINORS = (17, 28, *range(31, 41))
-_OLDEST_MINOR = {"x86_64": 5, "aarch64": 17}
 
 
 def _minor(glibc: str) -> int:
@@ -32,14 +28,14 @@ def python_platform(machine: str, glibc: str) -> str:
     Raises:
         RecipeError: ``glibc-invalid``, ``glibc-too-old``.
     """
-    minor = _minor(glibc)
-    fitting = [known for known in _KNOWN_MINORS if known <= minor]
+    minor, known = _minor(glibc), [_minor(release) for release in resolver_glibcs(machine)]
+    fitting = [release for release in known if release <= minor]
     if not fitting:
         raise RecipeError(
             "glibc-too-old",
             f"glibc {glibc}: no wheels are resolved for it",
-            why=(f"wanted: 2.{_KNOWN_MINORS[0]} or newer",),
-            fix=f'Write target.glibc = "2.{_KNOWN_MINORS[0]}" or newer.',
+            why=(f"wanted: 2.{min(known)} or newer",),
+            fix=f'Write target.glibc = "2.{min(known)}" or newer.',
         )
     return f"{machine}-manylinux_2_{max(fitting)}"
 
@@ -67,8 +63,9 @@ def target_tags(python_version: str, machine: str, glibc: str) -> dict[Tag, int]
 
 def _platforms(machine: str, newest: int) -> list[str]:
     platforms = []
-    for minor in range(newest, _OLDEST_MINOR.get(machine, 17) - 1, -1):
+    for minor in range(newest, _minor(oldest_glibc(machine)) - 1, -1):
         platforms.append(f"manylinux_2_{minor}_{machine}")
-        if minor in _LEGACY:
-            platforms.append(f"{_LEGACY[minor]}_{machine}")
+        legacy = legacy_tag(f"2.{minor}")
+        if legacy is not None:
+            platforms.append(f"{legacy}_{machine}")
     return [*platforms, f"linux_{machine}"]

@@ -9,6 +9,7 @@ from pydantic import Field, StringConstraints, model_validator
 from torchbuild.model.artifact import Artifact, ImageRef, Sha256
 from torchbuild.model.frozen import Frozen
 from torchbuild.model.inner_path import InnerPath
+from torchbuild.model.locked_image import LockedImage
 
 __all__ = [
     "LOCK_SCHEMA",
@@ -89,6 +90,8 @@ class LockedSource(Frozen):
     """40 hexadecimal digits."""
     submodules: tuple[LockedSubmodule, ...] = ()
     """All of them, sorted by path."""
+    late: tuple[LockedSubmodule, ...] = ()
+    """What the tree would fetch while it is built, laid where it looks; sorted by path."""
     artifact: Artifact | None = None
     """The archive."""
     strip: Strip = 0
@@ -126,6 +129,8 @@ class LockedPython(Frozen):
     """Such as ``cpython-313-x86_64-linux-gnu``."""
     tag: str
     """Wheel tag, such as ``cp313``."""
+    include: str = ""
+    """Where its ``Python.h`` is, absolute; empty in a lock that was made before this was asked."""
 
 
 class Expectation(Frozen):
@@ -135,14 +140,18 @@ class Expectation(Frozen):
     """The check that this belongs to, such as ``gate-flag``."""
     key: str
     """The entry's name; a regular expression of whole names for all kinds but the first three."""
-    kind: Literal["switch", "text", "path", "every", "every-contains", "contains", "within"]
+    kind: Literal[
+        "switch", "text", "path", "every", "every-contains", "contains", "within", "each", "only", "found"
+    ]
     """How it is compared.
 
     ``switch``: by truth; an INTERNAL, STATIC or absent entry is OFF. ``text``: equal; an absent entry is the
     empty text. ``path``: equal after normalisation. ``every``: each entry that matches is this path, and
     there is one. ``every-contains``: each entry that matches holds the text; there may be none.
     ``contains``: as before, and there is one. ``within``: each entry that matches lies below the path, and
-    there is one.
+    there is one. ``each``: each entry that matches is this path; there may be none. ``only``: each entry that
+    matches is named by an expectation of another kind. ``found``: no entry that matches is NOTFOUND, but for
+    those whose names match the value, a regular expression.
     """
     value: str
     """``ON`` or ``OFF`` for switches, else the value."""
@@ -201,6 +210,8 @@ class Lock(Frozen):
     """The tree."""
     image: ImageRef | None = None
     """The builder; None: the locking machine itself."""
+    builder: LockedImage | None = None
+    """The packages that the image is made of; None where it was made elsewhere."""
     python: LockedPython
     """The interpreter."""
     cc: str
@@ -209,6 +220,8 @@ class Lock(Frozen):
     """Host C++ compiler."""
     compiler: str
     """What the C++ compiler says it is, first line of ``--version``."""
+    compiler_c: str | None = None
+    """What the C compiler says it is; None in a lock that was made before this was asked."""
     compiler_cache: str
     """``none``, or the program."""
     environ: dict[str, str]
@@ -244,5 +257,6 @@ class Lock(Frozen):
             *self.build_requires,
             *self.run_requires,
             *self.verify_requires,
+            *(self.builder.packages if self.builder else ()),
         ]
         return tuple({item.sha256: item for item in found}.values())

@@ -11,7 +11,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, StringConstraints
 
 from torchbuild.model.artifact import Sha256
-from torchbuild.model.frozen import Frozen
+from torchbuild.model.byte_size import BYTE_SIZE, BYTE_SIZE_WORDS, ByteSize
+from torchbuild.model.frozen import Documented
 
 __all__ = [
     "PATTERNS",
@@ -40,29 +41,51 @@ _RELEASE = r"^[0-9]+(\.[0-9]+)*([a-z0-9.+-]*)$"
 _GPU_ARCH = r"^[0-9]+\.[0-9][af]?(\+PTX)?$"
 _VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]*$"
 _LOCAL = r"^[a-z0-9]+(\.[a-z0-9]+)*$"
+_GLIBC = r"^[0-9]{1,4}\.[0-9]{1,4}$"
+_PROGRAM = r"^((/[A-Za-z0-9._+@~-]+)+|[A-Za-z0-9_][A-Za-z0-9._+-]*)$"
+_DEBIAN_WORD = r"^[a-z0-9]([a-z0-9.+-]*[a-z0-9.+])?$"
+_MODULE = r"^[a-z]([a-z0-9_]*[a-z0-9])?$"
+_PROJECT = r"^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$"
+_IMAGE_PART = r"[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*"
+_IMAGE = (
+    r"^([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?/)?"
+    rf"{_IMAGE_PART}(/{_IMAGE_PART})*"
+    r"(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(@sha256:[0-9a-f]{64})?$"
+)
 
 PATTERNS = {
+    BYTE_SIZE: BYTE_SIZE_WORDS,
     _NAME: "lower-case letters, digits and . _ -, first a letter or a digit",
     _RELEASE: "a version such as 12.4.1",
     _GPU_ARCH: "N.N, then perhaps a or f, then perhaps +PTX",
     _VARIABLE: "a variable's name: letters, digits and _, first no digit",
     _LOCAL: "lower-case letters and digits, in parts separated by dots",
+    _GLIBC: "two numbers, such as 2.28",
+    _PROGRAM: "a program's name or absolute path, without spaces and options; options go to build.env",
+    _DEBIAN_WORD: "a Debian name: lower-case letters, digits and . + -, first a letter or a digit",
+    _MODULE: "a name that can be imported: lower-case letters, digits and _, first a letter",
+    _PROJECT: "lower-case letters, digits and . _ -, first and last a letter or a digit",
+    _IMAGE: "an image's name in lower case, such as localhost/builder:1, or with @sha256: and its digest",
 }
 """Each pattern of the recipe in words, for messages."""
 
 Name = Annotated[str, StringConstraints(pattern=_NAME, max_length=100)]
 Release = Annotated[str, StringConstraints(pattern=_RELEASE)]
 GpuArch = Annotated[str, StringConstraints(pattern=_GPU_ARCH)]
+DebianWord = Annotated[str, StringConstraints(pattern=_DEBIAN_WORD, max_length=100)]
+Glibc = Annotated[str, StringConstraints(pattern=_GLIBC)]
+Program = Annotated[str, StringConstraints(pattern=_PROGRAM, max_length=1000)]
+Project = Annotated[str, StringConstraints(pattern=_PROJECT, max_length=100)]
 Variable = Annotated[str, StringConstraints(pattern=_VARIABLE)]
 FlagValue = bool | int | str
 
 
-class Target(Frozen):
+class Target(Documented):
     """What the wheel will run on. The machine that builds it is another matter."""
 
     machine: Literal["x86_64", "aarch64"] = "x86_64"
     """Processor family."""
-    glibc: Release | None = None
+    glibc: Glibc | None = None
     """Newest C library that the wheel may need, such as ``2.28``. Default: the builder's own."""
     driver: str | None = None
     """NVIDIA driver of the target as a specifier, such as ``>=535``."""
@@ -72,7 +95,7 @@ class Target(Frozen):
     """Lowest processor level, such as ``x86-64-v2``."""
 
 
-class Overlay(Frozen):
+class Overlay(Documented):
     """Further files, laid into the source tree after the patches."""
 
     archive: str | None = None
@@ -89,7 +112,7 @@ class Overlay(Frozen):
     """Leading components removed from member names."""
 
 
-class Prepare(Frozen):
+class Prepare(Documented):
     """One command run in the builder, without a network, before configure. Part of the key."""
 
     argv: tuple[str, ...] = Field(min_length=1)
@@ -98,7 +121,7 @@ class Prepare(Frozen):
     """Directory, relative to the tree."""
 
 
-class Series(Frozen):
+class Series(Documented):
     """A quilt series: a directory with patches and a file ``series`` that orders them."""
 
     archive: str | None = None
@@ -111,7 +134,7 @@ class Series(Frozen):
     """Names of patches that are left out. A name that is not in the series is an error."""
 
 
-class Source(Frozen):
+class Source(Documented):
     """Where the source comes from: exactly one of `git`, `archive` and `path`."""
 
     git: str | None = None
@@ -140,7 +163,7 @@ class Source(Frozen):
     """Commands run last."""
 
 
-class Python(Frozen):
+class Python(Documented):
     """The interpreter that the wheel is for, which is the one that builds it."""
 
     version: Release | None = None
@@ -151,13 +174,13 @@ class Python(Frozen):
     """The interpreter, absolute, with ``from = "path"``."""
 
 
-class Toolchain(Frozen):
+class Toolchain(Documented):
     """Compilers and build programs."""
 
-    cc: str = "gcc"
-    """Host C compiler: a name found in /usr/bin, or an absolute path."""
-    cxx: str = "g++"
-    """Host C++ compiler."""
+    cc: Program = "gcc"
+    """Host C compiler: a name found in /usr/bin, or an absolute path. Options go to ``build.env``."""
+    cxx: Program = "g++"
+    """Host C++ compiler, likewise."""
     linker: Literal["default", "mold", "lld", "gold"] = "default"
     """Linker the host compiler is told to use."""
     cmake: str = ">=3.18,<4"
@@ -168,7 +191,7 @@ class Toolchain(Frozen):
     """A compiler cache in front of the host compilers. Its directory is the machine's."""
 
 
-class Cuda(Frozen):
+class Cuda(Documented):
     """The CUDA toolkit. Absent table: a CPU build."""
 
     version: Release
@@ -179,7 +202,7 @@ class Cuda(Frozen):
     """Architectures, such as ``9.0`` or ``8.6+PTX``. Default: from ``target.gpus``."""
 
 
-class Library(Frozen):
+class Library(Documented):
     """A library beside the toolkit: cuDNN, NCCL."""
 
     version: Release | None = None
@@ -190,7 +213,7 @@ class Library(Frozen):
     """Who provides it."""
 
 
-class Blas(Frozen):
+class Blas(Documented):
     """Dense linear algebra."""
 
     provider: Literal["mkl", "openblas", "blis", "generic"] = "openblas"
@@ -201,7 +224,7 @@ class Blas(Frozen):
     """Its prefix, with ``from = "path"``."""
 
 
-class Openmp(Frozen):
+class Openmp(Documented):
     """The OpenMP runtime."""
 
     provider: Literal["gomp", "iomp", "none"] = "gomp"
@@ -210,7 +233,7 @@ class Openmp(Frozen):
     """Who provides it."""
 
 
-class Build(Frozen):
+class Build(Documented):
     """How the tree is configured."""
 
     preset: Literal["official", "minimal", "none"] = "none"
@@ -220,27 +243,34 @@ class Build(Frozen):
     flags: dict[Variable, FlagValue] = Field(default_factory=dict)
     """``USE_*`` and ``BUILD_*`` options, each compared with what configure made of it."""
     cmake: dict[Variable, FlagValue] = Field(default_factory=dict)
-    """Further ``-D`` definitions, compared likewise."""
+    """Further ``-D`` definitions, compared likewise. ``{source}``, ``{venv}`` and ``{work}`` stand for the
+    paths that the tree, the build's Python environment and the build's folder have inside the build."""
     env: dict[Variable, str] = Field(default_factory=dict)
-    """Further environment variables of the build."""
+    """Further environment variables of the build, with the same places. No secrets: the lock holds them."""
     requires: tuple[str, ...] = ()
     """Build requirements beyond those that the tree declares, as PEP 508 strings."""
 
 
-class Image(Frozen):
+class Image(Documented):
     """The builder image. Absent table: the build runs on this machine."""
 
-    name: str
-    """What the engine calls it."""
+    name: Annotated[str, StringConstraints(pattern=_IMAGE, max_length=400)]
+    """What the engine calls it, such as ``localhost/torchbuild/debian-trixie``."""
     id: Sha256 | None = None
     """Its id. Default: what the engine has under the name at lock time; the lock pins it."""
+    suite: DebianWord | None = None
+    """Debian suite that the image is made from, such as ``trixie``. Default: it is made elsewhere."""
+    components: tuple[DebianWord, ...] = ("main",)
+    """Components of the suite, with `suite`."""
+    packages: tuple[DebianWord, ...] = ()
+    """Debian packages in the image, with `suite`; what they need and a minimal root come with them."""
 
 
-class Wheel(Frozen):
+class Wheel(Documented):
     """What the wheel is."""
 
-    package: Name = "torch"
-    """Import name and distribution name."""
+    package: Annotated[str, StringConstraints(pattern=_MODULE, max_length=100)] = "torch"
+    """Import name and distribution name: one name for both."""
     version: str
     """Public version, such as ``2.6.0``."""
     local: Annotated[str, StringConstraints(pattern=_LOCAL)] | None = None
@@ -259,7 +289,7 @@ class Wheel(Frozen):
     """Debug information."""
 
 
-class Verify(Frozen):
+class Verify(Documented):
     """What must be shown before the wheel is published."""
 
     level: Literal["static", "cpu", "gpu"] = "cpu"
@@ -272,10 +302,10 @@ class Verify(Frozen):
     """Files of the tree's own tests."""
 
 
-class Companion(Frozen):
+class Companion(Documented):
     """A package built against this wheel."""
 
-    package: Name
+    package: Project
     """Distribution name."""
     source: Source
     """Where it comes from."""
@@ -291,17 +321,20 @@ def _companions(value: Any) -> Any:  # noqa: ANN401  any TOML value
 
 Companions = Annotated[
     tuple[Companion, ...],
-    BeforeValidator(_companions, json_schema_input_type=tuple[Companion, ...] | dict[Name, dict[str, Any]]),
+    BeforeValidator(
+        _companions, json_schema_input_type=tuple[Companion, ...] | dict[Project, dict[str, Any]]
+    ),
 ]
 
 
-class Machine(Frozen):
+class Machine(Documented):
     """What depends on this machine and not on the wheel. Never in a key, a lock or a wheel."""
 
     executor: Literal["auto", "local", "container"] = "auto"
     """``auto``: a container where the recipe names an image, else this machine."""
-    engine: Literal["auto", "podman", "docker"] = "auto"
-    """Container engine."""
+    engine: Literal["auto", "podman", "docker", "rootfs", "apptainer"] = "auto"
+    """Container engine. For machines without one: ``rootfs``, which unpacks the image and needs namespaces
+    only, or ``apptainer``, which starts commands in the unpacked image."""
     jobs: int | None = Field(default=None, ge=1, le=65536)
     """Compilers at a time. Default: the cores that this process may use."""
     memory_gib: float | None = Field(default=None, gt=0, le=2**20, allow_inf_nan=False)
@@ -314,9 +347,16 @@ class Machine(Frozen):
     """Debian mirror. Default: the machine's own apt configuration."""
     mirrors: dict[str, str] = Field(default_factory=dict)
     """URL prefixes and what replaces them."""
+    endpoints: tuple[str, ...] = ()
+    """``HOST:PORT`` that a build may reach, such as a compiler cache's server; named in its report."""
+    store_max: ByteSize | None = None
+    """Most that fetched files and repositories may take, such as ``50 GiB``: after a build those that no
+    lock of a run names go, least recently used first. Default: they stay until `torchbuild store gc`."""
+    disk_floor: ByteSize = "2 GiB"
+    """Least free space on the file systems of workspaces and caches; below it a build waits. ``0``: never."""
 
 
-class Recipe(Frozen):
+class Recipe(Documented):
     """One wheel."""
 
     schema_version: Literal[1] = Field(alias="schema")
@@ -324,7 +364,8 @@ class Recipe(Frozen):
     name: Name
     """The recipe's name, which names its runs."""
     extends: str | None = None
-    """A recipe that this one refines, key by key. Relative to this file."""
+    """A recipe that this one refines, key by key. Relative to this file, inside the folder of the first one;
+    what a recipe names is relative to the file in which it stands."""
     target: Target = Target()
     """What the wheel will run on."""
     source: Source

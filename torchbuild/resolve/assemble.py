@@ -7,14 +7,18 @@ import json
 from typing import Literal
 
 from packaging.version import Version
+from pydantic import Field
 
 from torchbuild.knowledge.tables import blas_fact, era_fact
 from torchbuild.model.artifact import Artifact, ImageRef
 from torchbuild.model.frozen import Frozen
-from torchbuild.model.lock import Lock, LockedPython, LockedSource, LockedVerify, LockedWheel
+from torchbuild.model.lock import Expectation, Lock, LockedPython, LockedSource, LockedVerify, LockedWheel
+from torchbuild.model.locked_image import LockedImage
 from torchbuild.model.recipe import Recipe
-from torchbuild.resolve.environment import build_environment, extra_defines, wheel_version
+from torchbuild.resolve.asked import AskedTree, ask
+from torchbuild.resolve.environment import wheel_version
 from torchbuild.resolve.expectations import expectations
+from torchbuild.resolve.flags import flags
 
 __all__ = ["Answers", "Survey", "build_requirements", "lock_of", "recipe_digest", "verify_requirements"]
 
@@ -32,8 +36,14 @@ class Survey(Frozen):
     """Host C++ compiler, absolute."""
     compiler: str
     """What the C++ compiler says it is."""
+    compiler_c: str = ""
+    """What the C compiler says it is."""
     launcher: str
     """The compiler cache, absolute; empty for none."""
+
+    def compilers(self) -> dict[str, str]:
+        """``CC``, ``CXX`` and ``LAUNCHER``."""
+        return {"CC": self.cc, "CXX": self.cxx, "LAUNCHER": self.launcher}
 
 
 class Answers(Frozen):
@@ -55,6 +65,12 @@ class Answers(Frozen):
     """The wheel's run-time requirements."""
     verify_requires: tuple[Artifact, ...]
     """Further packages of the verify environment."""
+    builder: LockedImage | None = None
+    """What the builder image is made of."""
+    unpinned: tuple[str, ...] = ()
+    """What nobody answers for, each in a sentence."""
+    tree: dict[str, str] = Field(default_factory=dict)
+    """CMake files of the tree as it will be built, and its pyproject.toml: text by path."""
 
 
 def recipe_digest(recipe: Recipe) -> str:
@@ -79,8 +95,8 @@ def verify_requirements(recipe: Recipe) -> tuple[str, ...]:
 
 def lock_of(recipe: Recipe, answers: Answers) -> Lock:
     """The lock. Deterministic: the same recipe and answers give the same lock."""
-    survey, era = answers.survey, era_fact(answers.era)
-    compilers = {"CC": survey.cc, "CXX": survey.cxx, "LAUNCHER": survey.launcher}
+    survey = answers.survey
+    asked = ask(recipe, era_fact(answers.era), answers.tree, survey.compilers(), answers.epoch)
     return Lock.model_validate(
         {
             "schema": 1,
@@ -92,22 +108,41 @@ def lock_of(recipe: Recipe, answers: Answers) -> Lock:
             "era": answers.era,
             "source": answers.source,
             "image": answers.image,
+            "builder": answers.builder,
             "python": survey.python,
             "cc": survey.cc,
             "cxx": survey.cxx,
             "compiler": survey.compiler,
+            "compiler_c": survey.compiler_c or None,
             "compiler_cache": survey.launcher or "none",
-            "environ": build_environment(recipe, era, compilers),
-            "defines": extra_defines(recipe, era),
-            "expect": expectations(recipe, survey.python, compilers, era.renames),
+            "environ": asked.environ,
+            "defines": asked.defines,
+            "expect": _expected(recipe, answers, asked),
             "build_requires": answers.build_requires,
             "run_requires": answers.run_requires,
             "verify_requires": answers.verify_requires,
             "wheel": _wheel(recipe),
             "verify": _verify(recipe),
-            "unpinned": _unpinned(recipe),
+            "unpinned": (*_unpinned(recipe), *answers.unpinned),
         }
     )
+
+
+def _expected(recipe: Recipe, answers: Answers, asked: AskedTree) -> tuple[Expectation, ...]:
+    """What must come of what the build is told; what the recipe decides counts before what the tree does."""
+    survey, era = answers.survey, era_fact(answers.era)
+    expect = expectations(
+        recipe,
+        survey.python,
+        survey.compilers(),
+        era.renames,
+        declared=asked.declared,
+        front_end_only=era.front_end_only,
+    )
+    named = {item.key for item in expect}
+    further = asked.tree.expect(asked.cache, flags(recipe, asked.declared))
+    rows = (*expect, *(item for item in further if item.key not in named))
+    return tuple(sorted(rows, key=lambda item: (item.key, item.reference)))
 
 
 def _wheel(recipe: Recipe) -> LockedWheel:
@@ -131,12 +166,18 @@ def _verify(recipe: Recipe) -> LockedVerify:
         settings |= blas_fact(recipe.blas.provider).settings
     return LockedVerify(
         level=recipe.verify.level,
-        require=tuple(recipe.verify.require),
+        require=() if recipe.verify.level == "static" else tuple(recipe.verify.require),
         settings=dict(sorted(settings.items())),
     )
 
 
 def _unpinned(recipe: Recipe) -> tuple[str, ...]:
-    if recipe.image is None:
-        return ("the compilers and system libraries of this machine: the recipe names no image",)
-    return ()
+    """What is this machine's own, whatever it holds: an image would pin it."""
+    if recipe.image is not None:
+        return ()
+    overlays = (
+        f"source.overlay[{index}]: {overlay.path} is a directory of this machine: the recipe names no image"
+        for index, overlay in enumerate(recipe.source.overlay)
+        if overlay.path is not None
+    )
+    return ("the compilers and system libraries of this machine: the recipe names no image", *overlays)

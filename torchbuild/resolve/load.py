@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeVar
 
 from torchbuild.errors import Problem, RecipeError
 from torchbuild.model.recipe import Recipe
+from torchbuild.resolve.beside import folders_of, rebased
 from torchbuild.resolve.decode import check_sound, decode_recipe, invalid, parse_toml, wants_text
 from torchbuild.resolve.lines import Place, Places, key_lines
 from torchbuild.resolve.overrides import OVERRIDE_FILE, Override, parse_override
 from torchbuild.resolve.problems import shown
 from torchbuild.resolve.rules import check_rules
 
-__all__ = ["MAX_DEPTH", "load_recipe", "merge"]
+__all__ = ["MAX_DEPTH", "Loaded", "load_recipe", "load_with_places", "merge"]
 
 MAX_DEPTH = 16
 """How many files may extend one another."""
@@ -22,18 +23,32 @@ MAX_DEPTH = 16
 Read = Callable[[str], str]
 """Text of a file by its path. Raises RecipeError where it cannot be read."""
 Table = dict[str, Any]
+V = TypeVar("V")
+
+
+class Loaded(NamedTuple):
+    """A recipe, and where each of its keys stands."""
+
+    recipe: Recipe
+    """The merged recipe; its paths are relative to the folder of the file that was asked for."""
+    places: Places
+    """For messages: file and line of each key."""
 
 
 class _Merged(NamedTuple):
-    """A table, and where each of its keys stands."""
+    """A table, where each of its keys stands, and the folders that its paths are relative to."""
 
     table: Table
     places: Places
+    folders: Mapping[str, str]
 
-    def under(self, table: Table, places: Places) -> _Merged:
-        """With another table laid over it."""
-        kept = {path: place for path, place in self.places.items() if _counts(path, table)}
-        return _Merged(merge(self.table, table), kept | dict(places))
+    def under(self, table: Table, places: Places, folder: str) -> _Merged:
+        """With another table laid over it, out of a file in `folder`."""
+        return _Merged(
+            merge(self.table, table),
+            _kept(self.places, table) | dict(places),
+            folders_of(table, folder, _kept(self.folders, table)),
+        )
 
 
 def load_recipe(path: str, read: Read, *, overrides: tuple[str, ...] = ()) -> Recipe:
@@ -44,12 +59,18 @@ def load_recipe(path: str, read: Read, *, overrides: tuple[str, ...] = ()) -> Re
             ``recipe-not-supported-yet`` likewise; ``recipe-not-toml``, ``recipe-too-large``,
             ``recipe-extends-cycle``, ``recipe-extends-too-deep``, ``override-invalid``; what `read` raises.
     """
+    return load_with_places(path, read, overrides=overrides).recipe
+
+
+def load_with_places(path: str, read: Read, *, overrides: tuple[str, ...] = ()) -> Loaded:
+    """As `load_recipe`, with the places of all keys: for what is found out about the recipe later."""
     merged = _merged(path, read, seen=())
     for text in overrides:
         merged = _overridden(merged, parse_override(text))
-    recipe = decode_recipe(merged.table, file=path, places=merged.places)
+    table = rebased(merged.table, merged.folders)
+    recipe = decode_recipe(table, file=path, places=merged.places)
     check_rules(recipe, file=path, places=merged.places)
-    return recipe
+    return Loaded(recipe, merged.places)
 
 
 def _merged(path: str, read: Read, seen: tuple[str, ...]) -> _Merged:
@@ -57,15 +78,16 @@ def _merged(path: str, read: Read, seen: tuple[str, ...]) -> _Merged:
     _check_chain(path, seen)
     text = read(path)
     table = parse_toml(text, path)
-    own = _Merged(table, {key: Place(path, line) for key, line in key_lines(text).items()})
+    folder = posixpath.relpath(posixpath.dirname(path) or ".", posixpath.dirname((*seen, path)[0]) or ".")
+    places = {key: Place(path, line) for key, line in key_lines(text).items()}
     base = table.get("extends")
     if not isinstance(base, str):
-        return own
-    _check_extends(base, path, own.places)
+        return _Merged(table, places, folders_of(table, folder, {}))
+    _check_extends(base, path, places)
     below = _merged(posixpath.join(posixpath.dirname(path), base), read, (*seen, path))
     table.pop("extends")
     below.table.pop("name", None)
-    return below.under(table, own.places)
+    return below.under(table, places, folder)
 
 
 def _check_chain(path: str, seen: tuple[str, ...]) -> None:
@@ -92,6 +114,10 @@ def _check_extends(base: str, path: str, places: Places) -> None:
     raise invalid((Problem(path="extends", seen=shown(base), wanted=wanted),), path, places)
 
 
+def _kept(below: Mapping[str, V], above: Table) -> dict[str, V]:
+    return {path: value for path, value in below.items() if _counts(path, above)}
+
+
 def _counts(path: str, above: Table) -> bool:
     """Whether what stands at `path` still counts with `above` laid over it."""
     keys, index, _ = path.partition("[")
@@ -112,7 +138,7 @@ def _overridden(merged: _Merged, override: Override) -> _Merged:
     if not isinstance(override.value, str | list | dict):
         as_text = override.dotted in wants_text(merge(merged.table, table))
         table = override.table(as_text=as_text)
-    return merged.under(table, places)
+    return merged.under(table, places, ".")
 
 
 def merge(below: Table, above: Table) -> Table:

@@ -13,15 +13,17 @@ from packaging.version import InvalidVersion, Version
 from torchbuild.errors import Problem, RecipeError
 from torchbuild.model.inner_path import leaves
 from torchbuild.model.recipe import Overlay, Recipe, Series, Source
+from torchbuild.resolve.beside import is_elsewhere
 from torchbuild.resolve.decode import invalid
+from torchbuild.resolve.image_rules import image_problems
 from torchbuild.resolve.lines import Places
 from torchbuild.resolve.problems import MOST_PROBLEMS, located, shown
+from torchbuild.resolve.source_rules import source_problems
 from torchbuild.resolve.support import unsupported
-from torchbuild.resolve.variables import variable_problems
+from torchbuild.resolve.variables import secret_problems, variable_problems
+from torchbuild.resolve.verify_rules import verify_problems
 
-__all__ = ["check_rules", "local_paths", "unsupported"]
-
-_LOCATORS = ("debian:", "pypi:", "nvidia:")
+__all__ = ["check_rules", "local_paths"]
 
 
 def check_rules(recipe: Recipe, *, file: str, places: Places) -> None:
@@ -48,6 +50,9 @@ def _problems(recipe: Recipe) -> Iterator[Problem]:
     yield from _wheel(recipe)
     yield from _requirements(recipe)
     yield from variable_problems(recipe)
+    yield from secret_problems(recipe)
+    yield from image_problems(recipe)
+    yield from verify_problems(recipe)
 
 
 def _problem(path: str, seen: str, wanted: str) -> Problem:
@@ -66,6 +71,7 @@ def _source(where: str, source: Source) -> Iterator[Problem]:
         wanted = "seconds since 1970: an archive or a path has no commit to take the time from"
         yield _problem(f"{where}.epoch", "nothing", wanted)
     yield from _digest(where, source.archive, source.sha256)
+    yield from source_problems(where, source)
     if source.series is not None:
         yield from _series(f"{where}.series", source.series)
     for index, overlay in enumerate(source.overlay):
@@ -142,8 +148,6 @@ def _builder(recipe: Recipe) -> Iterator[Problem]:
             yield _problem(f"toolchain.{key}", shown(bounds), "bounds such as >=3.18,<4")
     if recipe.blas is not None and recipe.blas.source != "path" and recipe.blas.path is not None:
         yield _problem("blas.path", shown(recipe.blas.path), 'no path unless from = "path"')
-    if recipe.image is not None and (not recipe.image.name or recipe.image.name.startswith("-")):
-        yield _problem("image.name", shown(recipe.image.name), "what the engine calls the image")
     if recipe.machine.memory_gib is not None and (recipe.image is None or recipe.machine.executor == "local"):
         wanted = "no limit: only a container enforces one, and this build runs on the machine itself"
         yield _problem("machine.memory_gib", shown(recipe.machine.memory_gib), wanted)
@@ -190,19 +194,22 @@ def _requirements(recipe: Recipe) -> Iterator[Problem]:
 
 def local_paths(recipe: Recipe) -> Iterator[tuple[str, str]]:
     """Each path of the recipe that means a file beside it, with its dotted key."""
-    source = recipe.source
-    candidates: list[tuple[str, str | None]] = [
-        ("source.path", source.path),
-        ("source.archive", source.archive),
-    ]
-    candidates += [(f"source.patches[{i}]", patch) for i, patch in enumerate(source.patches)]
-    candidates += [(f"source.overlay[{i}].archive", item.archive) for i, item in enumerate(source.overlay)]
+    yield from _local_paths("source", recipe.source)
+    for index, companion in enumerate(recipe.companions):
+        yield from _local_paths(f"companions[{index}].source", companion.source)
+
+
+def _local_paths(where: str, source: Source) -> Iterator[tuple[str, str]]:
+    if source.path is not None:
+        yield f"{where}.path", source.path
+    for index, patch in enumerate(source.patches):
+        yield f"{where}.patches[{index}]", patch
+    archives = {"": source.archive}
+    archives |= {f".overlay[{index}]": overlay.archive for index, overlay in enumerate(source.overlay)}
     if source.series is not None:
-        candidates.append(("source.series.archive", source.series.archive))
+        archives[".series"] = source.series.archive
         if source.series.archive is None:
-            candidates.append(("source.series.path", source.series.path))
-    for key, value in candidates:
-        may_be_elsewhere = key.endswith(".archive")
-        if value is None or (may_be_elsewhere and ("://" in value or value.startswith(_LOCATORS))):
-            continue
-        yield key, value
+            yield f"{where}.series.path", source.series.path
+    for inner, archive in archives.items():
+        if archive is not None and not is_elsewhere(archive):
+            yield f"{where}{inner}.archive", archive

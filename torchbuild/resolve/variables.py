@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from torchbuild.errors import Problem
 from torchbuild.model.recipe import Recipe
+from torchbuild.report.secrets import secrets_of
 from torchbuild.resolve.problems import shown
 
-__all__ = ["BASE", "variable_problems"]
+__all__ = ["BASE", "secret_problems", "variable_problems"]
 
 BASE = {
     "HOME": "{work}/home",
@@ -77,3 +78,17 @@ def variable_problems(recipe: Recipe) -> Iterator[Problem]:
 
 def _elsewhere(table: str, name: str, wanted: str) -> Problem:
     return Problem(path=f"{table}.{name}", seen=f"the name {shown(name)}", wanted=wanted)
+
+
+def secret_problems(recipe: Recipe) -> Iterator[Problem]:
+    """Passwords and tokens in what the lock holds: a lock is published, and its values are in the wheel."""
+    build = recipe.build
+    # a variable can tell by its name that it is secret; elsewhere only the password in an address is certain
+    named = {f"build.env.{name}": {name: value} for name, value in build.env.items()}
+    tables = (("build.flags", build.flags), ("build.cmake", build.cmake))
+    values = {f"{table}.{name}": str(value) for table, rows in tables for name, value in rows.items()}
+    for index, step in enumerate(recipe.source.prepare):
+        values |= {f"source.prepare[{index}].argv[{at}]": text for at, text in enumerate(step.argv)}
+    for path, environ in (named | {path: {"": value} for path, value in values.items()}).items():
+        if secrets_of(environ):
+            yield Problem(path=path, seen="a secret", wanted="none: the lock would publish it")
