@@ -104,6 +104,38 @@ def test_what_is_told_is_what_cmake_does(tmp_path: Path, script: str, asked: dic
     assert all(entry.is_certain for entry in mine.values())
 
 
+OLDER = "cmake_minimum_required(VERSION 3.5)\n"
+PARTS: list[tuple[str, str, str]] = [
+    ("old policy", "set(USE_A OFF)\nadd_subdirectory(sub)", OLDER + 'project(s NONE)\noption(USE_A "a" ON)'),
+    ("new policy", "set(USE_A OFF)\nadd_subdirectory(sub)", 'cmake_minimum_required(VERSION 3.13)\nproject(s NONE)\noption(USE_A "a" ON)'),
+    ("range of policies", "set(USE_A OFF)\nadd_subdirectory(sub)", 'cmake_minimum_required(VERSION 3.5...3.20)\nproject(s NONE)\noption(USE_A "a" ON)'),
+    ("policy by default", "set(CMAKE_POLICY_DEFAULT_CMP0077 NEW)\nset(USE_A OFF)\nadd_subdirectory(sub)", OLDER + 'project(s NONE)\noption(USE_A "a" ON)'),
+    ("policy by name", "set(USE_A OFF)\nadd_subdirectory(sub)", OLDER + 'cmake_policy(SET CMP0077 NEW)\nproject(s NONE)\noption(USE_A "a" ON)'),
+    ("policy stays inside", 'add_subdirectory(sub)\nset(USE_B OFF)\noption(USE_B "b" ON)', OLDER + "project(s NONE)"),
+    ("folder of a project", "add_subdirectory(sub)\ninclude(${PROJECT_SOURCE_DIR}/top.cmake)", OLDER + "project(s NONE)\ninclude(${PROJECT_SOURCE_DIR}/part.cmake)\ninclude(${CMAKE_SOURCE_DIR}/top2.cmake)"),
+    ("what a part sets stays there", 'add_subdirectory(sub)\noption(USE_B "b" ${Z})', OLDER + "project(s NONE)\nset(Z ON)"),
+    ("what a part hands up", 'add_subdirectory(sub)\noption(USE_B "b" ${Z})', OLDER + "project(s NONE)\nset(Z ON PARENT_SCOPE)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("top", "part"), [row[1:] for row in PARTS], ids=[row[0] for row in PARTS])
+def test_parts_with_projects_of_their_own_are_followed_too(tmp_path: Path, top: str, part: str) -> None:
+    """Submodules bring projects, policies and options of their own; they are options of the whole."""
+    files = {
+        "CMakeLists.txt": HEAD + top + "\n",
+        "sub/CMakeLists.txt": part + "\n",
+        "sub/part.cmake": 'option(USE_PART "p" ON)\n',
+        "top.cmake": 'option(USE_TOP "t" ON)\n',
+        "top2.cmake": 'option(USE_TOP2 "t" ON)\n',
+    }
+
+    real, mine = _asked_of_cmake(tmp_path, files, {}, {}), told(files)
+
+    assert {name: _state(entry) for name, entry in mine.items()} == {
+        name: _state(real.get(name)) for name in real.keys() | mine.keys()
+    }
+
+
 def test_files_are_followed_through_the_tree(tmp_path: Path) -> None:
     """Included files, modules on the tree's own path and subdirectories are read as CMake reads them."""
     files = {

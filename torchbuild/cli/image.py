@@ -57,10 +57,11 @@ def image(
 
     name = locked.image.name
     found = locked.image.id
-    if out is None:
-        have_locked_image(locked, wanted, there, tell)
-    else:
-        found = write_image(locked.builder, out.absolute(), name, there, tell).config.sha256
+    with there.store.shared():  # no collection takes what is fetched before it is used
+        if out is None:
+            have_locked_image(locked, wanted, there, tell)
+        else:
+            found = write_image(locked.builder, out.absolute(), name, there, tell).config.sha256
     result = {"image": name, "id": found, "packages": len(locked.builder.packages), "archive": out}
     print_result(result, as_json=as_json, text=found)
 

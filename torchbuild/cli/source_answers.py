@@ -29,7 +29,7 @@ from torchbuild.edges.tree_files import (
 from torchbuild.errors import RecipeError
 from torchbuild.knowledge.tables import late_facts
 from torchbuild.model.artifact import Artifact
-from torchbuild.model.lock import LockedOverlay, LockedPatch, LockedPrepare, LockedSource
+from torchbuild.model.lock import LockedOverlay, LockedPatch, LockedPrepare, LockedSource, LockedSubmodule
 from torchbuild.model.recipe import Overlay, Recipe, Series, Source
 from torchbuild.resolve.late_sources import is_pin
 from torchbuild.resolve.series import checked_names
@@ -84,6 +84,10 @@ class _Found(NamedTuple):
 def _is_telling(name: str) -> bool:
     """Whether a file says how the tree is built."""
     return name in (_FRONT_END, _MODULES) or name.endswith((".cmake", "CMakeLists.txt")) or is_pin(name)
+
+
+def _below(path: str, wanted: Wanted) -> Wanted:
+    return lambda name: wanted(f"{path}/{name}")
 
 
 def _brought(names: Collection[str]) -> set[str]:
@@ -141,7 +145,15 @@ class SourceReader:
         bare, commit = git.locate(url, source.ref or "HEAD")
         modules = git.locked_submodules(url, commit) if source.submodules == "recursive" else ()
         locked = LockedSource(kind="git", url=url, ref=source.ref or "", commit=commit, submodules=modules)
-        return _Found(locked, source.epoch or git.commit_time(bare, commit), of_commit(bare, commit, wanted))
+        files = of_commit(bare, commit, wanted)
+        for module in modules:  # their options are options of the whole
+            files = files.with_part(module.path, self._module(module, _below(module.path, wanted)))
+        return _Found(locked, source.epoch or git.commit_time(bare, commit), files)
+
+    def _module(self, module: LockedSubmodule, wanted: Wanted) -> TreeFiles:
+        git = self._there.git
+        bare = git.cached(module.url, module.commit) or git.fetch_commit(module.url, module.commit)
+        return of_commit(bare, module.commit, wanted)
 
     def _archive(self, source: Source, archive: str, wanted: Wanted) -> _Found:
         artifact = self._artifact(archive, source.sha256)

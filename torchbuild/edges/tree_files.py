@@ -39,6 +39,12 @@ class TreeFiles:
     texts: Mapping[str, bytes]
     """Content of the wanted ones."""
 
+    def with_part(self, path: str, part: TreeFiles) -> TreeFiles:
+        """This tree with another one laid at `path`."""
+        names = frozenset(f"{path}/{name}" for name in part.names)
+        texts = {f"{path}/{name}": content for name, content in part.texts.items()}
+        return TreeFiles(names=self.names | names, texts={**self.texts, **texts})
+
 
 def of_commit(bare: Path, commit: str, wanted: Wanted) -> TreeFiles:
     """Files of a commit; links within the tree are followed.

@@ -45,6 +45,8 @@ class Scope:
     """Ordinary ones, which hide the cache's."""
     outer: Scope | None = None
     """Where ``PARENT_SCOPE`` writes."""
+    hides_options: bool = True
+    """Whether an ordinary variable keeps an option of its name from being declared: policy CMP0077."""
     searched: set[str] = field(default_factory=set)
     """Packages that are looked for: each ``NAME_…_FOUND`` of theirs is unknown."""
 
@@ -71,7 +73,7 @@ class Scope:
 
     def inner(self) -> Scope:
         """The scope of a function or a directory: it sees all of this one and changes nothing in it."""
-        return Scope(self.cache, self.environ, dict(self.variables), self, self.searched)
+        return Scope(self.cache, self.environ, dict(self.variables), self, self.hides_options, self.searched)
 
 
 def expand(argument: Argument, scope: Scope) -> Value:

@@ -23,6 +23,9 @@ SOURCE = "/torchbuild/source"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _UNKNOWN = "TORCHBUILD_UNKNOWN"
 """A variable whose value nobody knows."""
+_HIDES_SINCE = (3, 13)
+"""The release whose policies let an ordinary variable hide an option (CMP0077)."""
+_RELEASES = re.compile(r"(\d+)\.(\d+)(?:\.\d+)*(?:\.\.\.(\d+)\.(\d+)(?:\.\d+)*)?")
 _DEEPEST = 40
 _MOST_CALLS = 200_000
 _HARMLESS = (
@@ -203,7 +206,11 @@ class _Walk:
     def option(self, call: Call, scope: Scope) -> None:
         """``option(NAME "help" VALUE)``; nothing where an ordinary variable has that name already."""
         words = [expand(item, scope) for item in call.arguments]
-        if words and words[0] is not None and words[0] not in scope.variables:
+        if not words or words[0] is None:
+            return
+        if words[0] in scope.variables and not scope.hides_options and not self.maybe:
+            del scope.variables[words[0]]  # an old policy lets the option win
+        if words[0] not in scope.variables:
             self._declare(words[0], words[2] if len(words) > 2 else "OFF", "BOOL", call, scope, force=False)  # noqa: PLR2004
 
     def dependent_option(self, call: Call, scope: Scope) -> None:
@@ -255,6 +262,7 @@ class _Walk:
         if path is not None:
             inner = scope.inner()
             inner.variables["CMAKE_CURRENT_SOURCE_DIR"] = f"{SOURCE}/{path}"
+            inner.variables["CMAKE_CURRENT_BINARY_DIR"] = None
             self.run_file(f"{path}/CMakeLists.txt", inner)
 
     def _inside(self, call: Call, scope: Scope) -> str | None:
@@ -263,6 +271,28 @@ class _Walk:
         base = scope.look("CMAKE_CURRENT_SOURCE_DIR") or SOURCE
         path = None if text is None else posixpath.normpath(posixpath.join(base, text))
         return path.removeprefix(f"{SOURCE}/") if path is not None and path.startswith(f"{SOURCE}/") else None
+
+    def project(self, _call: Call, scope: Scope) -> None:
+        """``project(NAME …)``: from here on the project's folder is this one."""
+        scope.variables["PROJECT_SOURCE_DIR"] = scope.look("CMAKE_CURRENT_SOURCE_DIR")
+        scope.variables["PROJECT_BINARY_DIR"] = scope.look("CMAKE_CURRENT_BINARY_DIR")
+
+    def minimum(self, call: Call, scope: Scope) -> None:
+        """``cmake_minimum_required(VERSION A[...B])``: which policies hold."""
+        words = [expand(item, scope) or "" for item in call.arguments]
+        found = _RELEASES.fullmatch(words[1] if len(words) > 1 else "")
+        if found is not None and not self.maybe:
+            highest = (found[3], found[4]) if found[3] else (found[1], found[2])
+            wanted = scope.look("CMAKE_POLICY_DEFAULT_CMP0077") == "NEW"
+            scope.hides_options = wanted or tuple(map(int, highest)) >= _HIDES_SINCE
+
+    def policy(self, call: Call, scope: Scope) -> None:
+        """``cmake_policy(SET CMP0077 NEW)`` and ``cmake_policy(VERSION …)``."""
+        words = [expand(item, scope) or "" for item in call.arguments]
+        if words[:2] == ["SET", "CMP0077"] and not self.maybe:
+            scope.hides_options = words[2:3] == ["NEW"]
+        elif words[:1] == ["VERSION"]:
+            self.minimum(call, scope)
 
     def leave(self, _call: Call, _scope: Scope) -> None:
         """``return()``."""
@@ -283,6 +313,9 @@ _COMMANDS: Mapping[str, Callable[[_Walk, Call, Scope], None]] = {
     "include": _Walk.include,
     "add_subdirectory": _Walk.subdirectory,
     "return": _Walk.leave,
+    "project": _Walk.project,
+    "cmake_minimum_required": _Walk.minimum,
+    "cmake_policy": _Walk.policy,
     "find_package": _Walk.package,
 }
 

@@ -54,7 +54,8 @@ def plan(lock: Lock) -> Plan:
     files = requirement_lines(f"{BUILD_ROOT}/inputs/run", lock.run_requires)
     files += requirement_lines(f"{BUILD_ROOT}/inputs/verify", lock.verify_requires)
     fields = ("verify", "run_requires", "verify_requires", "wheel", "expect")
-    inputs = lock_part(lock, *fields) | {"checks": sources_digest("smoke", "inspection")}
+    printed = {item.name: item.value for item in option_facts().printed}
+    inputs = lock_part(lock, *fields) | {"checks": sources_digest("smoke", "inspection"), "printed": printed}
     return Plan(
         stage=NAME,
         key=stage_key(NAME, REVISION, inputs),
