@@ -155,9 +155,12 @@ def whole_keys(plans: tuple[StagePlan, ...], *, is_dev: bool = False) -> dict[st
 
 def _carrying(plan: StagePlan, *, is_dev: bool) -> tuple[str, ...]:
     """The needs whose change makes a stage run again. Where people edit, ninja knows what that changes."""
-    if not is_dev or source.NAME not in plan.needs:
+    if not is_dev:
         return plan.needs
-    return (*(name for name in plan.needs if name != source.NAME), toolchain.NAME)
+    if source.NAME in plan.needs:
+        return (*(name for name in plan.needs if name != source.NAME), toolchain.NAME)
+    # another commit is another fetch; what the tools are made of stands in their own key
+    return tuple(name for name in plan.needs if (plan.stage, name) != (toolchain.NAME, fetch.NAME))
 
 
 def build(

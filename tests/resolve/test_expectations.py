@@ -234,3 +234,10 @@ def test_a_place_of_the_build_is_expected_as_the_path_that_it_is(expect: Expect)
     assert expect('[build]\ncmake = { FOO_ROOT = "{source}/third_party/foo" }')["FOO_ROOT"].value == (
         "/torchbuild/source/third_party/foo"
     )
+
+
+def test_a_variable_of_cmake_itself_is_compared_as_it_was_handed_over(expect: Expect) -> None:
+    """No tree declares those: what stands in the cache is our own definition, and that is right."""
+    found = expect("[build]\ncmake = { CMAKE_LINK_DEPENDS_NO_SHARED = true }")["CMAKE_LINK_DEPENDS_NO_SHARED"]
+
+    assert (found.kind, found.value) == ("text", "ON")

@@ -63,7 +63,8 @@ def _flags(
     switches: Wishes = {}
     for name, (value, why) in wishes.items():
         state = switch_state(name, value, raw.get(name))
-        if state and name not in front_end_only:
+        # CMake's own variables are no options of the tree: they arrive as they were handed over
+        if state and name not in front_end_only and not name.startswith("CMAKE_"):
             switches[name] = (state, why)
         else:
             kind = "contains" if name in _GROWS else "text"

@@ -103,19 +103,32 @@ class _Watch:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self.total = 0
+        self._before, self._number, self._last = 0, 0, 0
         self.failed: list[str] = []
         self.has_target = True
         self._open = False
+
+    @property
+    def total(self) -> int:
+        """Edges of all calls of ninja together."""
+        return self._before + self._last
+
+    def _count(self, number: int, total: int) -> None:
+        """A front end may call ninja several times; a number that goes back is a new call's."""
+        if number < self._number:
+            self._before += self._last
+        self._number, self._last = number, total
 
     def line(self, text: str) -> None:
         """Take one line of the build's output."""
         edge = _EDGE.match(text)
         if edge is not None:
             self._open = False
-            done, self.total = int(edge[1]), int(edge[2])
+            self._count(int(edge[1]), int(edge[2]))
             self._context.reporter.emit(
-                Progress(stage=NAME, done=done, total=self.total, unit="edges", what=_product(edge[3]))
+                Progress(
+                    stage=NAME, done=self._number, total=self._last, unit="edges", what=_product(edge[3])
+                )
             )
         elif text.startswith("FAILED: "):
             self._open = not self.failed
