@@ -84,7 +84,7 @@ CHANGES: dict[str, tuple[dict[str, Any], list[str]]] = {
     "the epoch": ({"epoch": 1800000000}, WHOLE[1:]),
     "the era": ({"era": "scikit-build-core"}, WHOLE[3:]),
     "the C compiler": ({"compiler_c": "gcc 15"}, WHOLE[1:]),
-    "the newest C library": ({"glibc": "2.28"}, ["package", "verify", "publish"]),
+    "the newest C library": ({"glibc": "2.28"}, ["package", "publish"]),
     "the recipe's text alone": ({"recipe": "1" * 64}, []),
 }
 
@@ -166,7 +166,7 @@ def keys_of(tmp_path: Path, make_lock: MakeLock) -> Callable[[Path], dict[str, s
     [
         ("shim/gate.py", WHOLE[1:]),
         ("inspection/linkage.py", ["package", "verify", "publish"]),
-        ("knowledge/data/platform_libraries.toml", ["package", "verify", "publish"]),
+        ("knowledge/data/platform_libraries.toml", ["package", "publish"]),
         ("smoke/svd.py", ["verify", "publish"]),
         ("cli/main.py", []),
     ],

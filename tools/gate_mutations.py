@@ -19,7 +19,7 @@ from torchbuild.shim.cache import Entry, is_true, parse_cache
 from torchbuild.shim.gate import compare
 
 DATA = Path(__file__).resolve().parents[1] / "tests" / "data"
-BY_NAME = ("switch", "text", "path")
+BY_NAME = ("switch", "option", "text", "exact", "path")
 Cache = dict[str, Entry]
 Row = dict[str, Any]
 
@@ -65,21 +65,24 @@ def mutations(cache: Cache, rows: list[Row]) -> Iterator[tuple[str, tuple[bool, 
             entry = cache.get(name)
             others = {key: value for key, value in cache.items() if key != name}
             yield "value flipped", (True, row["key"] in refused(others | {name: flipped(row, entry)}, rows))
-            on = row["kind"] == "switch" and row["value"] == "ON"
-            hidden = Entry("INTERNAL", entry.value if entry else "")
-            if row["kind"] == "switch":
-                yield "type turned INTERNAL", (on, row["key"] in refused(others | {name: hidden}, rows))
-            needed = on or (row["kind"] not in ("switch", "each", "every-contains") and bool(row["value"]))
-            alone = len(names) == 1
-            yield "entry deleted", (needed and alone, row["key"] in refused(others, rows))
+            if row["kind"] == "option" and entry is not None and entry.type == "BOOL":
+                hidden = Entry("INTERNAL", entry.value)
+                yield "type turned INTERNAL", (True, row["key"] in refused(others | {name: hidden}, rows))
+            if entry is not None and len(names) == 1 and not is_off_anyway(row):
+                yield "entry deleted", (True, row["key"] in refused(others, rows))
     for name in ("USE_SOMETHING_NEW", "BUILD_SOMETHING_NEW"):
         for entry in (Entry("BOOL", "ON"), Entry("BOOL", "OFF"), Entry("INTERNAL", "1")):
             yield "option that nobody expected", (True, name in refused(cache | {name: entry}, rows))
 
 
+def is_off_anyway(row: Row) -> bool:
+    """Gone is the same state: off and not surely declared, or compared only where it exists."""
+    return row["kind"] in ("each", "every-contains", "switch")
+
+
 def flipped(row: Row, entry: Entry | None) -> Entry:
     """Another value."""
-    if row["kind"] == "switch":
+    if row["kind"] in ("switch", "option"):
         on = entry is not None and entry.type not in ("INTERNAL", "STATIC") and is_true(entry.value)
         return Entry("BOOL", "OFF" if on else "ON")
     return Entry("STRING" if entry is None else entry.type, "/opt/other")

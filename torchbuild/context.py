@@ -225,6 +225,13 @@ class Records(Protocol):
         """Make the stage run again."""
         ...
 
+    def watch(self, stage: str, also: Sequence[str]) -> None:
+        """From now on the stage is intact only while these paths, too, are what they are now.
+
+        They take the place of those that were named before. A stage that is not recorded is left alone.
+        """
+        ...
+
     def key(self, stage: str) -> str | None:
         """The digest of the key under which the stage is recorded as done, or None."""
         ...

@@ -14,7 +14,19 @@ from torchbuild.report.events import StageFinished, StageStarted
 from torchbuild.stages import compile as compile_stage
 from torchbuild.stages import configure, fetch, package, publish, source, toolchain, verify
 
-__all__ = ["STAGES", "Stage", "StageOutcome", "build", "keys", "plan_all", "stage_slice", "whole_keys"]
+__all__ = [
+    "STAGES",
+    "Stage",
+    "StageOutcome",
+    "asks_each_time",
+    "build",
+    "carrying",
+    "keys",
+    "plan_all",
+    "stage_slice",
+    "watched",
+    "whole_keys",
+]
 
 P = TypeVar("P", bound=StagePlan)
 
@@ -73,7 +85,7 @@ STAGES = (
     stage(toolchain),
     stage(source),
     stage(configure),
-    stage(compile_stage),
+    stage(compile_stage, restore=compile_stage.restore),
     stage(package),
     stage(verify),
     stage(publish, is_kept=False),
@@ -145,7 +157,7 @@ def whole_keys(plans: tuple[StagePlan, ...], *, is_dev: bool = False) -> dict[st
     whole: dict[str, StageKey] = {}
     for plan in plans:
         commands = [item.model_dump(mode="json") for item in plan.commands]
-        before = {f"stage {name}": whole[name].digest for name in _carrying(plan, is_dev=is_dev)}
+        before = {f"stage {name}": whole[name].digest for name in carrying(plan, is_dev=is_dev)}
         key = stage_key(plan.stage, 0, [plan.key.digest, commands], *before.values())
         numbered = {f"command {number}": item for number, item in enumerate(commands, 1)}
         ours = stage_key(plan.stage, 0, numbered).parts | before
@@ -153,7 +165,7 @@ def whole_keys(plans: tuple[StagePlan, ...], *, is_dev: bool = False) -> dict[st
     return whole
 
 
-def _carrying(plan: StagePlan, *, is_dev: bool) -> tuple[str, ...]:
+def carrying(plan: StagePlan, *, is_dev: bool) -> tuple[str, ...]:
     """The needs whose change makes a stage run again. Where people edit, ninja knows what that changes."""
     if not is_dev:
         return plan.needs
@@ -161,6 +173,16 @@ def _carrying(plan: StagePlan, *, is_dev: bool) -> tuple[str, ...]:
         return (*(name for name in plan.needs if name != source.NAME), toolchain.NAME)
     # another commit is another fetch; what the tools are made of stands in their own key
     return tuple(name for name in plan.needs if (plan.stage, name) != (toolchain.NAME, fetch.NAME))
+
+
+def watched(plan: StagePlan, *, is_dev: bool) -> tuple[str, ...]:
+    """What must be as the stage left it. People edit the tree of a workspace for that."""
+    return () if is_dev and plan.stage == source.NAME else plan.makes
+
+
+def asks_each_time(name: str, *, is_dev: bool) -> bool:
+    """Whether a stage runs also where it is done: where people edit, ninja alone knows what is new."""
+    return is_dev and name == compile_stage.NAME
 
 
 def build(
@@ -192,7 +214,7 @@ def build(
     walk = _Walk(lock, context, clock, plans, whole_keys(tuple(plans.values()), is_dev=context.is_dev))
     for index, item in enumerate(stages):
         walk.require_needs(item)
-        is_forced = (forced and index == 0) or (context.is_dev and item.name == compile_stage.NAME)
+        is_forced = (forced and index == 0) or asks_each_time(item.name, is_dev=context.is_dev)
         if not is_forced and (yield from walk.reused(item)):
             continue
         ended = yield from walk.run(item)
@@ -231,11 +253,11 @@ class _Walk:
     def _needs_of(self, name: str, *, is_dev: bool = False) -> list[str]:
         """All that a stage builds on, in the order of the line."""
         found: set[str] = set()
-        todo = [*_carrying(self._plans[name], is_dev=is_dev)]
+        todo = [*carrying(self._plans[name], is_dev=is_dev)]
         while todo:
             need = todo.pop()
             found.add(need)
-            todo += _carrying(self._plans[need], is_dev=is_dev)
+            todo += carrying(self._plans[need], is_dev=is_dev)
         return [other for other in self._plans if other in found]
 
     def _is_done(self, name: str) -> bool:
@@ -244,12 +266,8 @@ class _Walk:
         return name in self._ended
 
     def _recorded(self, plan: StagePlan) -> StageResult | None:
-        return self._context.records.reuse(plan.stage, self._whole[plan.stage], self._makes(plan))
-
-    def _makes(self, plan: StagePlan) -> tuple[str, ...]:
-        """What must be as it was left. People edit the tree of a workspace for that."""
-        is_edited = self._context.is_dev and plan.stage == source.NAME
-        return () if is_edited else plan.makes
+        makes = watched(plan, is_dev=self._context.is_dev)
+        return self._context.records.reuse(plan.stage, self._whole[plan.stage], makes)
 
     def reused(self, item: Stage) -> Generator[StageOutcome, None, bool]:
         """The stage as an earlier run left it, what is gone elsewhere brought back; False: it must run."""
@@ -275,7 +293,8 @@ class _Walk:
         try:
             result = item.run(self._lock, self._context)
             if not result.stopped:
-                self._context.records.remember(plan.stage, self._whole[plan.stage], self._makes(plan), result)
+                makes = watched(plan, is_dev=self._context.is_dev)
+                self._context.records.remember(plan.stage, self._whole[plan.stage], makes, result)
         except KeyboardInterrupt:
             yield self._finish(plan, "stopped", started, None)
             raise

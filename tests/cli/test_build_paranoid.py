@@ -42,3 +42,20 @@ def test_paranoia_finds_a_flipped_byte_and_mends_it(desk: Any) -> None:
     assert outcome(desk, "--paranoid") == "done"
     assert made.read_bytes() == b"not pip"
     assert outcome(desk, "--paranoid") == "reused"
+
+
+def test_paranoia_fetches_a_damaged_stored_file_again(desk: Any) -> None:
+    """Nobody has to look for it by hand; the fast check does not see it."""
+    wheel = desk.folder / "pip-26.0-py3-none-any.whl"
+    wheel.write_bytes(b"not pip")
+    stored = desk.stored(f"file:{wheel.name}", b"not pip")
+    desk.lock(build_requires=(stored,))
+    desk.run("build", "tiny.toml", "--locked", "--until", "fetch")
+    (place,) = desk.places.store.glob("sha256/??/*")
+    place.chmod(0o644)
+    place.write_bytes(b"not pop")
+
+    assert outcome(desk) == "reused"
+    assert outcome(desk, "--paranoid") == "done"
+    assert place.read_bytes() == b"not pip"
+    assert outcome(desk, "--paranoid") == "reused"

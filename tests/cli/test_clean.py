@@ -82,3 +82,17 @@ def test_a_cache_is_emptied(desk: Any) -> None:
 
     assert not [path for path in desk.places.store.rglob("*") if path.is_file()]
     assert not desk.places.compiler_cache.exists()
+
+
+def test_images_that_we_unpacked_go_with_the_cache(desk: Any) -> None:
+    """And what image making left; one that somebody brought as a file stays."""
+    ours, brought = desk.places.roots / ("a" * 64), desk.places.roots / "builder.tar"
+    room = desk.places.cache / "images" / "room"
+    for folder in (ours / "etc", room):
+        folder.mkdir(parents=True)
+    brought.write_bytes(b"an image")
+
+    assert desk.run("clean", "--cache").code == 0
+
+    assert list(desk.places.roots.iterdir()) == [brought]
+    assert not room.parent.exists()

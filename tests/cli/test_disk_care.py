@@ -11,6 +11,8 @@ import pytest
 from torchbuild.cli.disk_care import store_kept_below, watch_disk
 from torchbuild.cli.places import Places
 from torchbuild.edges.local import LocalExecutor
+from torchbuild.edges.workspace import open_workspace
+from torchbuild.errors import HostError
 from torchbuild.model.command import Command
 from torchbuild.model.recipe import Machine
 from torchbuild.report.events import Event, Line, Warned
@@ -120,3 +122,19 @@ def test_what_is_no_size_is_refused(desk: Any, key: str) -> None:
 
     assert ended.code == 3
     assert "a size such as 20 GiB" in ended.err
+
+
+def test_a_build_without_space_ends_with_what_may_go(here: Places, tmp_path: Path) -> None:
+    """The largest of what we keep, each with the command that removes it; this run is not among them."""
+    with open_workspace(here.builds, "old", store=here.store, cache=here.cache) as workspace:
+        (workspace.path / "object.o").write_bytes(b"x" * (60 << 20))
+    executor = LocalExecutor(**{name: tmp_path / name for name in ("root", "store", "cache")})
+    reporter: Any = SimpleNamespace(emit=lambda _event: None)
+    machine = Machine(disk_floor="999999 TiB", disk_patience_s=1)
+    watch_disk(executor, machine, here, tmp_path, reporter)
+    command = Command(argv=("/bin/sh", "-c", "while :; do :; done"), environ=(("PATH", "/usr/bin:/bin"),))
+
+    with pytest.raises(HostError) as caught:
+        executor.run(command, log=tmp_path / "log")
+
+    assert "takes 0.1 GB: run old: torchbuild clean old" in caught.value.why

@@ -86,6 +86,27 @@ def test_set_never_overwrites_the_lock_of_the_file(desk: Any, command: str) -> N
 
 
 @pytest.mark.parametrize("command", ["lock", "build"])
+def test_a_folder_is_no_lock(desk: Any, command: str) -> None:
+    """--lock names a file; that it does not is told before anything is looked up."""
+    (desk.folder / "locks").mkdir()
+
+    ended = desk.run(command, "tiny.toml", "--lock", "locks", "--json")
+
+    assert (ended.code, ended.json["error"]["reference"]) == (2, "lock-is-folder")
+    assert "--lock locks/NAME.lock" in ended.json["error"]["fix"]
+    assert "looking at" not in ended.err
+
+
+@pytest.mark.parametrize("command", ["lock", "build", "plan", "image"])
+@pytest.mark.parametrize("place", [".", "..", "/", ""])
+def test_a_folder_is_no_recipe(desk: Any, command: str, place: str) -> None:
+    """Whatever stands where the recipe should: it is told as what it is, an unreadable recipe."""
+    ended = desk.run(command, place, "--json")
+
+    assert (ended.code, ended.json["error"]["reference"]) == (3, "recipe-unreadable")
+
+
+@pytest.mark.parametrize("command", ["lock", "build"])
 def test_a_lock_in_no_folder_is_refused_at_once(desk: Any, command: str) -> None:
     """--lock makes no folders: neither the lock nor a way to it appears."""
     ended = desk.run(command, "tiny.toml", "--lock", "nowhere/x.lock", "--json")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,14 @@ def test_a_tree_that_cannot_be_understood_is_said(pyproject: bytes, reference: s
         front_end_of(answer(pyproject))
 
     assert caught.value.reference == reference
+
+
+def test_a_tree_that_nothing_can_build_is_said() -> None:
+    """Another archive than was meant, or one whose top is a level deeper, is told before requirements are."""
+    with pytest.raises(RecipeError) as caught:
+        front_end_of(dataclasses.replace(answer(b""), has_front_end=False))
+
+    assert caught.value.reference == "front-end-missing"
 
 
 @pytest.mark.parametrize(

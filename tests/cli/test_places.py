@@ -45,7 +45,9 @@ def test_nothing_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_what_can_be_made_again_at_a_price_is_listed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """`store` shows compiler caches and repositories, and `clean --cache` removes them."""
+    """`store` shows what the cache holds besides files and images, and `clean --cache` removes it."""
     monkeypatch.setenv("TORCHBUILD_CACHE", str(tmp_path))
 
-    assert places().caches == (tmp_path / "compiler", tmp_path / "git")
+    assert places().caches == tuple(
+        tmp_path / name for name in ("compiler", "git", "images", "debian", "partial")
+    )

@@ -21,6 +21,7 @@ from torchbuild.cli.main import run_main
 from torchbuild.cli.places import places
 from torchbuild.cli.recipe_files import read_recipe
 from torchbuild.cli.source_answers import SourceAnswer, SourceReader, series_names
+from torchbuild.edges.atomic import sha256_of
 from torchbuild.errors import RecipeError, TorchbuildError
 
 SERIES = "# patches of Debian\nfirst.patch\n\nsecond.patch -p1  # upstream\n  third.patch\n"
@@ -99,11 +100,16 @@ def read(recipe: Path, source: str, *, allowed: tuple[Path, ...] = ()) -> Source
     return SourceReader(world(wanted, places(), recipe.parent, allowed)).read(wanted)
 
 
-def refused(recipe: Path, source: str) -> str:
-    """The reference with which reading ends."""
+def error_of(recipe: Path, source: str) -> TorchbuildError:
+    """The error with which reading ends."""
     with pytest.raises(TorchbuildError) as caught:
         read(recipe, source)
-    return caught.value.reference
+    return caught.value
+
+
+def refused(recipe: Path, source: str) -> str:
+    """The reference with which reading ends."""
+    return error_of(recipe, source).reference
 
 
 PATH = '[source]\npath = "tree"\nepoch = 1700000000\n'
@@ -261,6 +267,7 @@ A patch, with words about pyproject.toml before it.
 def test_requirements_are_those_of_the_patched_tree(recipe: Path, tree: Path) -> None:
     """What only an unpatched tree wants to be built with is not locked."""
     (tree / "pyproject.toml").write_text('[build-system]\nrequires = ["astunparse"]\n', encoding="utf-8")
+    (tree / "setup.py").write_text("old\n", encoding="utf-8")
     (recipe.parent / "fix.patch").write_text(FIX, encoding="utf-8")
 
     found = read(recipe, PATH + 'patches = ["fix.patch"]\n')
@@ -301,7 +308,116 @@ def test_a_patch_that_does_not_fit_the_front_end_is_said_when_locking(recipe: Pa
     """Not an hour later."""
     (recipe.parent / "fix.patch").write_text(FIX, encoding="utf-8")
 
-    assert refused(recipe, PATH + 'patches = ["fix.patch"]\n') == "patch-does-not-apply"
+    error = error_of(recipe, PATH + 'patches = ["fix.patch"]\n')
+
+    assert error.reference == "patch-does-not-apply"
+    assert error.fix.endswith(f"git apply --check -p1 {recipe.parent / 'fix.patch'}")
+
+
+def test_a_patch_of_an_archive_that_does_not_fit_is_one_to_leave_out(recipe: Path, tree: Path) -> None:
+    """It is no file of the user's that could be changed."""
+    digest = packed(
+        recipe.parent / "d.tar.gz",
+        {"debian/patches/series": "a/fix.patch\n", "debian/patches/a/fix.patch": FIX},
+    )
+
+    error = error_of(recipe, PATH + f'[source.series]\narchive = "d.tar.gz"\nsha256 = "{digest}"\n')
+
+    assert error.reference == "patch-does-not-apply"
+    assert error.fix.startswith("Leave a/fix.patch out with source.series.exclude")
+
+
+HOSTILE = {"top/../../x": "x"}
+
+
+@pytest.mark.parametrize("kind", ["source", "overlay", "series"])
+def test_a_hostile_archive_is_refused_when_locking(recipe: Path, tree: Path, kind: str) -> None:
+    """By what the recipe calls it, and not an hour later."""
+    digest = packed(recipe.parent / "a.tar.gz", HOSTILE)
+    named = f'archive = "a.tar.gz"\nsha256 = "{digest}"\n'
+    sources = {
+        "source": f"[source]\n{named}epoch = 1700000000\n",
+        "overlay": f'{PATH}[[source.overlay]]\n{named}to = "x"\n',
+        "series": f"{PATH}[source.series]\n{named}",
+    }
+
+    error = error_of(recipe, sources[kind])
+
+    assert error.reference == "archive-unsafe-member"
+    assert error.what.startswith("a.tar.gz: ")
+
+
+@pytest.mark.parametrize(
+    ("more", "reference"),
+    [("only = 'nothing'", "archive-member-missing"), ("strip = 3", "archive-strip-too-deep")],
+)
+def test_an_overlay_that_lays_nothing_is_refused_when_locking(
+    recipe: Path, tree: Path, more: str, reference: str
+) -> None:
+    """Its archive is looked through with the recipe's own settings."""
+    digest = packed(recipe.parent / "a.tar.gz", {"top/x": "x"})
+
+    assert (
+        refused(
+            recipe,
+            f'{PATH}[[source.overlay]]\narchive = "a.tar.gz"\nsha256 = "{digest}"\nto = "x"\n{more}\n',
+        )
+        == reference
+    )
+
+
+@pytest.mark.parametrize("kind", ["source", "source.overlay[0]", "source.series"])
+def test_a_digest_that_is_not_the_archives_is_the_recipes_to_correct(
+    recipe: Path, tree: Path, kind: str
+) -> None:
+    """There is no lock yet: what differs is what the author wrote."""
+    packed(recipe.parent / "a.tar.gz", {"top/x": "x"})
+    named = f'archive = "a.tar.gz"\nsha256 = "{"0" * 64}"\n'
+    sources = {
+        "source": f"[source]\n{named}epoch = 1700000000\n",
+        "source.overlay[0]": f'{PATH}[[source.overlay]]\n{named}to = "x"\n',
+        "source.series": f"{PATH}[source.series]\n{named}",
+    }
+
+    error = error_of(recipe, sources[kind])
+
+    assert error.reference == "digest-mismatch"
+    assert error.fix.startswith(f"Correct {kind}.sha256")
+    assert error.what == f"a.tar.gz: its bytes are not those of {kind}.sha256"
+
+
+@pytest.mark.parametrize(
+    ("files", "more", "is_there"),
+    [
+        ({"top/README": "x"}, "", False),
+        ({"top/sub/setup.py": "x"}, "", False),
+        ({"top/setup.py": ""}, "", True),
+        ({"top/pyproject.toml": ""}, "", True),
+        ({"top/README": "x"}, "[[source.prepare]]\nargv = ['make', 'setup.py']\n", True),
+    ],
+)
+def test_whether_there_is_a_front_end_is_known(
+    recipe: Path, files: dict[str, str], more: str, is_there: bool
+) -> None:
+    """At the top of the tree; what is run in it may still make one."""
+    digest = packed(recipe.parent / "a.tar.gz", files)
+
+    found = read(recipe, f'[source]\narchive = "a.tar.gz"\nsha256 = "{digest}"\nepoch = 1700000000\n{more}')
+
+    assert found.has_front_end is is_there
+    assert "setup.py" not in found.tree
+
+
+def test_a_front_end_may_come_by_a_patch(recipe: Path) -> None:
+    """It is the patched tree that counts."""
+    patch = "diff --git a/setup.py b/setup.py\nnew file mode 100644\n--- /dev/null\n+++ b/setup.py\n@@ -0,0 +1 @@\n+x\n"
+    (recipe.parent / "add.patch").write_text(patch, encoding="utf-8")
+    digest = packed(recipe.parent / "a.tar.gz", {"top/README": "x"})
+    text = (
+        f'[source]\narchive = "a.tar.gz"\nsha256 = "{digest}"\nepoch = 1700000000\npatches = ["add.patch"]\n'
+    )
+
+    assert read(recipe, text).has_front_end
 
 
 MODULES = '[submodule "a"]\n\tpath = third_party/a\n\turl = ../a\n[submodule "b"]\n\tpath = third_party/b\n\turl = ../b\n'
@@ -366,7 +482,8 @@ def test_a_token_in_a_query_reaches_nothing(
 def debian(machine: Path) -> Iterator[str]:
     """A mirror with one source package, which nobody signed; its address."""
     files = machine / "mirror"
-    content = b"an archive"
+    packed(machine / "thing.tar.gz", {"thing/x": "x"})
+    content = (machine / "thing.tar.gz").read_bytes()
     digest = hashlib.sha256(content).hexdigest()
     text = f"Package: thing\nVersion: 1.0\nChecksums-Sha256:\n {digest} {len(content)} thing_1.0.tar.gz\n"
     for name, data in {
@@ -393,7 +510,7 @@ def test_a_digest_that_nobody_signed_is_said_to_be_believed(recipe: Path, tree: 
     """Unless the recipe itself gives it."""
     machine = f'[machine]\ndebian_mirror = "{debian}"\n'
     overlay = '[[source.overlay]]\narchive = "debian:sid/thing/thing_1.0.tar.gz"\nto = "x"\n'
-    digest = hashlib.sha256(b"an archive").hexdigest()
+    digest = sha256_of(recipe.parents[1] / "thing.tar.gz")
 
     believed = read(recipe, f"{PATH}{overlay}{machine}")
     given = read(recipe, f'{PATH}{overlay}sha256 = "{digest}"\n{machine}')

@@ -148,3 +148,51 @@ def test_reading_a_file_again_is_no_use_of_it(desk: Any) -> None:
     desk.run("store", "verify")
 
     assert path.stat().st_atime < 10**9 or path.stat().st_atime == 1000
+
+
+def elsewhere(desk: Any, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """From here on the caller is somebody else, with a builds folder of their own and the same cache."""
+    path: Path = desk.places.builds.with_name("other builds")
+    monkeypatch.setenv("TORCHBUILD_BUILDS", str(path))
+    return path
+
+
+def test_what_somebody_elses_run_needs_is_not_collected(desk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cache is shared, builds folders are not: their next build finds its files."""
+    desk.lock()
+    desk.run("build", "tiny.toml", "--locked", "--until", "fetch")
+    kept = files(desk)
+    elsewhere(desk, monkeypatch)
+
+    ended = desk.run("store", "gc")
+
+    assert ended.out.splitlines()[0] == "removed 0 items, 0.0 MB; 0.0 MB stay"
+    assert files(desk) == kept
+
+
+def test_a_limit_of_ones_own_takes_nothing_from_others(desk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`machine.store_max` after a build is a collection like any other."""
+    desk.lock()
+    desk.run("build", "tiny.toml", "--locked", "--until", "fetch")
+    elsewhere(desk, monkeypatch)
+    wheel = desk.stored("pypi:pip/pip-26.1-py3-none-any.whl", b"another pip")
+    desk.lock(build_requires=(wheel,))
+    limit = ("--set", 'machine.store_max="1 B"')
+
+    assert desk.run("build", "tiny.toml", "--locked", "--until", "fetch", *limit).code == 0
+    assert len(files(desk)) == 2
+
+
+def test_unpacked_images_and_leftovers_are_listed(desk: Any) -> None:
+    """Whatever takes space has a line."""
+    root = desk.places.roots / ("a" * 64)
+    room = desk.places.cache / "images"
+    for folder in (root, room):
+        folder.mkdir(parents=True)
+        (folder / "file").write_bytes(b"x" * 8192)
+
+    text, value = desk.run("store").out, desk.run("store", "--json").json
+
+    assert f"  {root}\n" in text
+    assert [item["path"] for item in value["images"]] == [str(root)]
+    assert str(room) in {item["path"] for item in value["caches"] if item["bytes"]}

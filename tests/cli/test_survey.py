@@ -104,6 +104,18 @@ def test_what_a_build_needs_and_the_builder_lacks_is_said_before_it_is_locked(
     assert caught.value.fix
 
 
+@pytest.mark.parametrize("key", ["cc", "cxx"])
+def test_the_compiler_that_was_asked_for_is_the_one_to_install(recipe: Path, key: str) -> None:
+    """Who asked for clang is not told to install gcc."""
+    with pytest.raises(HostError) as caught:
+        check_builder(wanting(recipe, f"toolchain.{key}=clang-99"), SEEN | {key: ""})
+
+    assert "clang-99" in caught.value.what
+    assert "clang-99" in caught.value.fix
+    assert f"toolchain.{key}" in caught.value.fix
+    assert "gcc" not in caught.value.fix
+
+
 def test_this_machine_is_looked_at_from_inside_a_build(recipe: Path) -> None:
     """What is locked is what a build would find, not what the caller has on PATH."""
     found = survey_builder(read_recipe(recipe), None, places())

@@ -10,13 +10,17 @@ from typing import Any
 import pytest
 
 from torchbuild.cli.places import Places
+from torchbuild.cli.recipe_files import read_recipe
 from torchbuild.cli.running import run_name
 from torchbuild.cli.why_rerun import Answer, why_rerun
 from torchbuild.edges.records import StageRecords
 from torchbuild.edges.workspace import open_workspace
 from torchbuild.model.lock import Lock
 from torchbuild.model.stage import StageResult
-from torchbuild.pipeline import plan_all, whole_keys
+from torchbuild.pipeline import plan_all, watched, whole_keys
+from torchbuild.resolve.assemble import recipe_digest
+from torchbuild.resolve.dev import dev_recipe
+from torchbuild.resolve.lockfile import dump_lock
 
 MakeLock = Callable[..., Lock]
 
@@ -174,9 +178,75 @@ def test_a_recipe_without_a_lock_is_told_to_be_locked(desk: Any) -> None:
     assert (ended.code, "lock-missing" in ended.err) == (5, True)
 
 
-@pytest.mark.parametrize("option", [("--paranoid",), ("--set", "a=1"), ("--lock", "x.lock")])
+@pytest.mark.parametrize("option", [("--paranoid",), ("--dev",), ("--set", "a=1"), ("--lock", "x.lock")])
 def test_its_options_mean_nothing_without_it(desk: Any, option: tuple[str, ...]) -> None:
     """An option that would be ignored is refused."""
     ended = desk.run("explain", "source", *option)
 
     assert (ended.code, "explain-options" in ended.err) == (2, True)
+
+
+def kept(lock: Lock, here: Places) -> Path:
+    """The workspace of a recipe that people edit in, after a build."""
+    run = run_name(lock, is_dev=True)
+    with open_workspace(here.builds, run, store=here.store, cache=here.compiler_cache) as workspace:
+        plans = plan_all(lock)
+        whole = whole_keys(plans, is_dev=True)
+        for plan in plans:
+            for path in plan.makes:
+                place = workspace.inside(path) / "made"
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_text("bytes", encoding="utf-8")
+            makes = watched(plan, is_dev=True)
+            StageRecords(workspace).remember(
+                plan.stage, whole[plan.stage], makes, StageResult(summary="done")
+            )
+    return workspace.path
+
+
+def test_a_kept_workspace_can_be_asked(make_lock: MakeLock, here: Places) -> None:
+    """An edit of its tree makes no stage run again but compile, which asks ninja each time."""
+    path = kept(make_lock(), here)
+    (path / "root/source/made").write_text("an edit", encoding="utf-8")
+
+    answer = why_rerun(make_lock(), here, is_dev=True)
+
+    assert answer.run == answer.compared == path.name
+    assert why(answer) == {
+        "compile": ("people edit here: ninja is asked each time what is new",),
+        "package": ("stage compile runs again",),
+        "verify": ("stage compile runs again",),
+    }
+
+
+def test_a_new_lock_uses_the_kept_workspace(make_lock: MakeLock, here: Places) -> None:
+    """There is one for a recipe, whatever its lock; a change of the source carries on through ninja alone."""
+    lock = make_lock()
+    kept(lock, here)
+    source = lock.source.model_copy(update={"commit": "f" * 40})
+
+    answer = why_rerun(make_lock(source=source), here, is_dev=True)
+
+    assert list(why(answer)) == ["fetch", "source", "compile", "package", "verify"]
+    assert "lock: source.commit changed" in why(answer)["source"]
+
+
+def test_no_clean_run_answers_for_a_kept_workspace(lock: Lock, here: Places) -> None:
+    """The two have nothing in common."""
+    built(lock, here)
+
+    assert why_rerun(lock, here, is_dev=True).compared == ""
+
+
+def test_the_command_asks_the_kept_workspace(desk: Any) -> None:
+    """By the recipe, lock and name that `build --dev` takes."""
+    lock = desk.lock()
+    wanted = dev_recipe(read_recipe(desk.recipe))
+    dev = lock.model_copy(update={"recipe": recipe_digest(wanted)})
+    desk.recipe.with_suffix(".dev.lock").write_text(dump_lock(dev), encoding="utf-8")
+    desk.run("build", "tiny.toml", "--locked", "--dev", "--until", "fetch")
+
+    value = desk.run("explain", "--why-rerun", "--dev", "tiny.toml", "--json").json
+
+    assert value["run"] == value["compared"] == "tiny-dev"
+    assert value["stages"][0]["outcome"] == "reused"

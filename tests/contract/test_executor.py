@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import resource
 import select
 import signal
 import socket
@@ -18,6 +19,7 @@ import torchbuild
 from torchbuild.edges.apptainer import ApptainerExecutor
 from torchbuild.edges.container import ContainerExecutor
 from torchbuild.edges.local import LocalExecutor
+from torchbuild.edges.paused import PausedContainer
 from torchbuild.edges.rootfs import RootfsExecutor
 from torchbuild.edges.sandbox import CAPABILITIES
 from torchbuild.errors import HostError
@@ -253,6 +255,35 @@ def test_rights_are_those_of_a_container(bench: Bench) -> None:
     assert {number for number in range(64) if rights >> number & 1} <= set(CAPABILITIES.values())
 
 
+LIMITS = {
+    "Max core file size": ["0", "0"],
+    "Max open files": ["1024", "4096"],
+    "Max processes": ["16384", "16384"],
+    "Max stack size": ["8388608", "67108864"],
+}
+
+
+@pytest.fixture
+def odd_shell() -> Iterator[None]:
+    """A caller who has changed their own limits, as far as anybody can for a while."""
+    wanted = {resource.RLIMIT_NOFILE: 777, resource.RLIMIT_STACK: 1 << 22, resource.RLIMIT_NPROC: 20_000}
+    before = {number: resource.getrlimit(number) for number in wanted}
+    for number, soft in wanted.items():
+        resource.setrlimit(number, (soft, before[number][1]))
+    yield
+    for number, limits in before.items():
+        resource.setrlimit(number, limits)
+
+
+@pytest.mark.usefixtures("odd_shell")
+def test_limits_are_the_same_everywhere(bench: Bench) -> None:
+    """Open files, stack, processes and core files are limited alike, whatever the caller's shell says."""
+    bench.run("/bin/cat", "/proc/self/limits")
+    lines = bench.log.read_text().splitlines()
+    seen = {line[:26].strip(): line[26:].split()[:2] for line in lines}
+    assert {name: seen[name] for name in LIMITS} == LIMITS
+
+
 def test_machine_has_one_name_everywhere(bench: Bench) -> None:
     """A build that writes the machine's name into a file is the same on every machine."""
     assert bench.run("/bin/cat", "/proc/sys/kernel/hostname").tail == ("localhost",)
@@ -377,6 +408,42 @@ def test_temporary_files_are_the_commands_own(bench: Bench) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "place", ["/etc", "/usr", "/usr/bin", "/var", "/opt", "/home", "/root", "/srv", "/sys", "/dev"]
+)
+def test_the_system_stays_as_it_is(bench: Bench, place: str) -> None:
+    """What a command writes outside its own places is refused or gone with it, also where it is root."""
+    name = f"{place}/torchbuild-contract-{os.getpid()}"
+    bench.shell(f"test -d {place} && echo x >{name}")
+    after = bench.shell(f"test ! -e {name}")
+    reached = Path(name).exists()
+    Path(name).unlink(missing_ok=True)
+    assert (after.exit_code, reached) == (0, False)
+
+
+@pytest.mark.parametrize("place", ["/tmp", "/var/tmp", "/dev/shm"])
+def test_temporary_places_are_the_commands_own(bench: Bench, place: str) -> None:
+    """A command can write where programs write for a while; neither the next one nor the machine sees it."""
+    name = f"{place}/torchbuild-contract-{os.getpid()}"
+    written = bench.shell(f"echo x >{name} && cat {name}")
+    after = bench.shell(f"test ! -e {name}")
+    reached = Path(name).exists()
+    Path(name).unlink(missing_ok=True)
+    assert (written.tail, after.exit_code, reached) == (("x",), 0, False)
+
+
+def test_settings_of_the_kernel_cannot_be_changed(bench: Bench) -> None:
+    """A root inside cannot set what holds for the whole machine."""
+    done = bench.shell("for f in sys/kernel/hostname sysrq-trigger; do test ! -w /proc/$f || echo $f; done")
+    assert (done.exit_code, done.tail) == (0, ())
+
+
+def test_disks_of_the_machine_are_not_there(bench: Bench) -> None:
+    """No command finds a device by which it could write past the file system."""
+    done = bench.shell("for f in /dev/*; do test -b $f && test -w $f && echo $f; done; test ! -w /dev/mem")
+    assert (done.exit_code, done.tail) == (0, ())
+
+
 def test_network_is_not_there(bench: Bench) -> None:
     """A command without a network has a loopback device and no other."""
     done = bench.run("/bin/cat", "/proc/net/dev")
@@ -399,6 +466,26 @@ def test_network_is_there_where_it_is_asked_for(bench: Bench, listener: int) -> 
 def test_jobs_are_told_to_the_build(bench: Bench) -> None:
     """The number of jobs is a variable that no key knows."""
     assert bench.make(jobs=2).environment() == {"MAX_JOBS": "2"}
+
+
+def test_processors_are_limited(bench: Bench) -> None:
+    """With one job a command gets the time of one processor, however many processes it starts."""
+    spin = "i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done"
+    executor = bench.make(jobs=1)
+    command = Command(argv=("/bin/sh", "-c", f"({spin}) & ({spin}) & ({spin}) & wait; times"))
+    done = executor.run(command, log=bench.log)
+    minutes = [word.removesuffix("s").split("m") for word in done.tail[-1].split()]
+    used_s = sum(60 * float(minute) + float(second) for minute, second in minutes)
+    assert used_s <= 1.15 * done.seconds
+
+
+def test_processors_are_counted_right(bench: Bench) -> None:
+    """Who asks how many processors there are gets the number of jobs; an engine only limits their time."""
+    bench.make(jobs=1).run(Command(argv=("/bin/cat", "/proc/self/status")), log=bench.log)
+    (line,) = [line for line in bench.log.read_text().splitlines() if line.startswith("Cpus_allowed:")]
+    seen = int(line.split()[1].replace(",", ""), 16).bit_count()
+    expected = 1 if bench.kind != "container" else seen
+    assert seen == expected
 
 
 def test_memory_is_limited(bench: Bench) -> None:
@@ -496,6 +583,19 @@ def test_next_build_removes_what_a_killed_one_left(bench: Bench, life: Life) -> 
         driver.kill()
     bench.executor.remove_stale()  # type: ignore[attr-defined]
     assert (begun, life.has_ended(), bench.executor.remove_stale()) == (True, True, ())  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("bench", [pytest.param("container", marks=pytest.mark.container)], indirect=True)
+def test_next_build_removes_what_stood_still(bench: Bench, life: Life) -> None:
+    """A build that is killed while it waits for space leaves a frozen container: it goes as any other."""
+    with bench.drive("run", f"{Life.BEGIN} sleep 1000 & wait") as driver:
+        begun = life.has_begun()
+        (container,) = bench.executor._left()  # type: ignore[attr-defined]
+        is_paused = PausedContainer(bench._engine, container).pause()
+        driver.kill()
+    removed = bench.executor.remove_stale()  # type: ignore[attr-defined]
+    assert (begun, is_paused, removed) == (True, True, (container,))
+    assert (life.has_ended(), bench.executor.remove_stale()) == (True, ())  # type: ignore[attr-defined]
 
 
 def test_standard_input_is_empty(bench: Bench) -> None:

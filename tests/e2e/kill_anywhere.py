@@ -1,6 +1,10 @@
 """Evidence that a build survives SIGKILL at any instant: not a test by itself, `test_kill_anywhere.py` runs a few.
 
-    .ci/podman.sh exec .venv/bin/python tests/e2e/kill_anywhere.py --executor podman --kills 100
+    .ci/podman.sh exec .venv/bin/python tests/e2e/kill_anywhere.py --executor podman --kills 100 --kept DIR
+
+DIR keeps repositories, locks, downloads and, for rootfs, the unpacked image from one call to the next: with
+`--kills 0` they are brought, and a call that finds them needs no network. What is tried is the torchbuild beside
+this file, also where another one is installed.
 
 torchlet is built again and again in fresh workspaces. Each build is killed at random instants: of the clock; of a
 random stage, so that short ones are met too; or just before or just after one of its renames, which is
@@ -30,7 +34,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "torchlet"
+REPOSITORY = Path(__file__).resolve().parents[2]
+EXAMPLE = REPOSITORY / "examples" / "torchlet"
 IMAGE = "localhost/torchbuild/debian-trixie"
 GRACE_S = 1.0
 ENGINE_GRACE_S = 10.0
@@ -90,12 +95,17 @@ class Bench:
     folder: Path
     executor: str
     cache: Path
-    lock: Path
+    kept: Path
+
+    @property
+    def lock(self) -> Path:
+        """An engine's image and its unpacked root are one: so is their lock."""
+        return self.kept / ("local.lock" if self.executor == "local" else "image.lock")
 
     @property
     def overrides(self) -> list[str]:
         """What chooses the executor."""
-        pairs = [f"source.git={self.folder / 'repos' / 'torchlet'}"]
+        pairs = [f"source.git={self.kept / 'repos' / 'torchlet'}"]
         if self.executor != "local":
             pairs += [f"image.name={IMAGE}", "python.version=3.13", f"machine.engine={self.executor}"]
         return [word for pair in pairs for word in ("--set", pair)]
@@ -105,6 +115,7 @@ class Bench:
     ) -> subprocess.Popen[bytes]:
         """Begin a command of torchbuild whose log is in `place`."""
         places = {"TORCHBUILD_CACHE": str(self.cache), "TORCHBUILD_BUILDS": str(place / "builds")}
+        places["PYTHONPATH"] = str(REPOSITORY)
         with (place / "log").open("ab") as log:
             return subprocess.Popen(
                 [sys.executable, "-c", DRIVER, str(kill_at), told, *argv, *self.overrides],
@@ -216,7 +227,8 @@ def killed(
     token, before = place.name, len(log_of(place))
     kind = chance.choice(("clock", "rename", "stage", "stage"))
     kill_at = chance.randrange(known.instants) if kind == "rename" else -1
-    stage = chance.choice(list(known.stages))
+    ended = {name for name, _ in ENDED.findall(log_of(place))}
+    stage = chance.choice([name for name in known.stages if name not in ended] or list(known.stages))
     limit_s = {
         "clock": chance.uniform(0, 1.2 * known.seconds * share),
         "rename": PATIENCE_S,
@@ -278,12 +290,28 @@ def one_build(bench: Bench, kills: int, chance: random.Random, known: Known, fou
     shutil.rmtree(place)
 
 
+def bring(bench: Bench) -> None:
+    """Whatever is not kept yet of what needs a network or an engine before the first build."""
+    if not (bench.kept / "repos").is_dir():
+        maker = [sys.executable, str(EXAMPLE / "make_repo.py"), str(bench.kept / "repos")]
+        subprocess.run(maker, check=True, capture_output=True)
+    roots = bench.cache / "roots"
+    if bench.executor == "rootfs" and not (any(roots.glob("*.json")) or any(roots.glob("*.tar"))):
+        roots.mkdir(parents=True, exist_ok=True)
+        saved = ["podman", "save", "--output", str(roots / "image.tar"), IMAGE]
+        subprocess.run(saved, check=True, capture_output=True)
+    if not bench.lock.exists():
+        place = bench.folder / "lock"
+        place.mkdir()
+        words = ["lock", str(EXAMPLE / "recipe.toml"), "--lock", str(bench.lock)]
+        finish(bench.start(*words, place=place), place)
+
+
 def undisturbed(bench: Bench) -> Known:
     """Two builds in peace: the first brings what is fetched, the second is measured."""
     place = bench.folder / "peace"
     place.mkdir()
     counted = place / "instants"
-    finish(bench.start("lock", str(EXAMPLE / "recipe.toml"), "--lock", str(bench.lock), place=place), place)
     finish(bench.build(place), place)
     digest = wheel_digest(place)
     shutil.rmtree(place / "builds")
@@ -298,15 +326,18 @@ def undisturbed(bench: Bench) -> Known:
 
 def run(options: argparse.Namespace, folder: Path) -> dict[str, object]:
     """All of it; what was seen."""
-    cache = Path(options.cache).absolute() if options.cache else folder / "cache"
-    bench = Bench(folder, options.executor, cache, folder / "torchlet.lock")
-    maker = [sys.executable, str(EXAMPLE / "make_repo.py"), str(folder / "repos")]
-    subprocess.run(maker, check=True, capture_output=True)
+    kept = Path(options.kept).absolute() if options.kept else folder
+    kept.mkdir(parents=True, exist_ok=True)
+    cache = Path(options.cache).absolute() if options.cache else kept / "cache"
+    bench = Bench(folder, options.executor, cache, kept)
+    bring(bench)
+    began = time.monotonic()
     known = undisturbed(bench)
     found, chance = Found(), random.Random(options.seed)  # noqa: S311  to repeat, not to hide
     while found.kills.total() < options.kills:
         wanted = min(options.kills - found.kills.total(), chance.randint(1, options.per_build))
         one_build(bench, wanted, chance, known, found)
+        sys.stderr.write(f"{found.kills.total()} kills, {time.monotonic() - began:.0f} s\n")
     return {
         "executor": options.executor,
         "seed": options.seed,
@@ -314,9 +345,10 @@ def run(options: argparse.Namespace, folder: Path) -> dict[str, object]:
         "stages": dict(found.stages),
         "builds": found.builds,
         "ended before the kill": found.too_late,
-        "slowest death, s": round(max(found.deaths_s), 3),
-        "slowest engine, s": round(max(found.engine_s), 3),
+        "slowest death, s": round(max(found.deaths_s, default=0), 3),
+        "slowest engine, s": round(max(found.engine_s, default=0), 3),
         "undisturbed, s": round(known.seconds, 1),
+        "all, s": round(time.monotonic() - began),
         "instants around renames": known.instants,
         "wheel": known.digest,
     }
@@ -329,7 +361,8 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--per-build", type=int, default=3, help="kills of one build, at most")
     parser.add_argument("--seed", type=int, default=secrets.randbelow(10**6))
-    parser.add_argument("--cache", help="a cache of downloads, with unpacked images for rootfs")
+    parser.add_argument("--kept", help="what is brought stays here: locks, repositories, a cache")
+    parser.add_argument("--cache", help="another cache than the kept one")
     parser.add_argument("--work", help="where to work; kept where a promise was broken")
     options = parser.parse_args()
     sys.stderr.write(f"seed {options.seed}\n")

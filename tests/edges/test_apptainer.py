@@ -63,8 +63,9 @@ def test_network_is_the_machines_where_it_is_asked_for(top: Path) -> None:
 
 
 def test_limits_are_asked_for(top: Path) -> None:
-    """Memory is limited with its swap, in bytes."""
-    words = asked(top, memory_gib=1.5)
+    """Memory is limited with its swap, in bytes; what needs no control group is asked of the kernel."""
+    words = asked(top, memory_gib=1.5, jobs=1)
+    assert [word for word in words if word.startswith("--cpus")] == []
     assert {"--memory=1610612736", "--memory-swap=1610612736"} <= set(words)
 
 

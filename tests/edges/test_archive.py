@@ -7,6 +7,7 @@ import gzip
 import io
 import lzma
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -20,7 +21,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from torchbuild.edges.archive import read_member, unpack
+from torchbuild.edges.archive import called, check, read_member, read_members, unpack
 from torchbuild.edges.atomic import TEMP_PREFIX
 from torchbuild.errors import FetchError, HostError, TorchbuildError
 
@@ -93,6 +94,10 @@ def refusal(archive: Path, **options: object) -> FetchError:
     with pytest.raises(FetchError) as caught:
         unpack(archive, archive.parent / "out", **options)  # type: ignore[arg-type]
     assert names(archive.parent) == [archive.name]
+    if caught.value.reference != "archive-truncated":  # which only who reads every byte can tell of a zip
+        with pytest.raises(FetchError, match=re.escape(str(caught.value))):
+            check(archive, **options)  # type: ignore[arg-type]
+        assert names(archive.parent) == [archive.name]
     return caught.value
 
 
@@ -313,6 +318,51 @@ def test_names_of_other_encodings_are_kept(pack: Callable[[bytes], Path], tmp_pa
     bad = tmp_path / "other" / "archive"
     bad.write_bytes(tar_bytes(entry(f"../{name}"), form=tarfile.GNU_FORMAT))
     assert refusal(bad).what.isprintable()
+
+
+def test_what_is_only_looked_through_leaves_nothing(pack: Callable[[bytes], Path]) -> None:
+    """An archive that can be unpacked is told so without a file being written."""
+    archive = pack(
+        tar_bytes(directory("a"), entry("a/b", b"1"), link("a/c", "b"), link("a/d", "a/b", tarfile.LNKTYPE))
+    )
+
+    check(archive, strip=1)
+    check(archive, only="a")
+
+    assert names(archive.parent) == [archive.name]
+
+
+@pytest.mark.parametrize("suffix", PACKERS)
+def test_a_cut_tar_is_seen_by_looking_through(pack: Callable[[bytes], Path], suffix: str) -> None:
+    """Not only by who unpacks it."""
+    data = PACKERS[suffix](big_tar())
+
+    with pytest.raises(FetchError) as caught:
+        check(pack(data[: len(data) * 6 // 10]))
+
+    assert caught.value.reference == "archive-truncated"
+
+
+@pytest.mark.parametrize("members", UNSAFE.values(), ids=UNSAFE)
+def test_no_file_is_read_out_of_a_hostile_archive(
+    pack: Callable[[bytes], Path], members: list[tuple[tarfile.TarInfo, bytes]]
+) -> None:
+    """Who reads some files of it learns at once that it cannot be unpacked."""
+    with pytest.raises(FetchError) as caught:
+        read_members(pack(tar_bytes(*members)), lambda _name: True, strip=0)
+
+    assert caught.value.reference == "archive-unsafe-member"
+
+
+def test_an_archive_is_called_what_the_recipe_calls_it(pack: Callable[[bytes], Path]) -> None:
+    """The name of a file in the store says nothing; where it lies is told as well, to be looked at."""
+    archive = pack(tar_bytes(entry("../x")))
+
+    with pytest.raises(FetchError) as caught, called("https://example.org/a.tar", archive):
+        check(archive)
+
+    assert caught.value.what.startswith("https://example.org/a.tar: ")
+    assert caught.value.why[-1] == f"the file: {archive}"
 
 
 def test_file_that_strip_would_lose_is_refused(pack: Callable[[bytes], Path]) -> None:

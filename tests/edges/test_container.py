@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from torchbuild.edges.container import ContainerExecutor
+from torchbuild.edges.sandbox_limits import limits_to_ask_for
 from torchbuild.errors import HostError
 from torchbuild.model.artifact import ImageRef
 from torchbuild.model.command import Command
@@ -91,8 +92,15 @@ def test_limits_are_asked_for(podman: Engine) -> None:
     assert words >= {f"--cpus={os.cpu_count()}", "--memory=1610612736b", "--memory-swap=1610612736b"}
 
 
+def test_fixed_limits_are_asked_for(podman: Engine) -> None:
+    """Those that every executor gives are the engine's words, whatever its own defaults are."""
+    run(podman.executor(), podman.top)
+    seen = {word.removeprefix("--ulimit=") for word in podman.asked()[-1] if word.startswith("--ulimit")}
+    assert seen == {f"{name}={soft}:{hard}" for name, (soft, hard) in limits_to_ask_for().items()}
+
+
 def test_no_limits_by_default(podman: Engine) -> None:
-    """Without a number the engine is asked for no limit."""
+    """Without a number the engine is asked for no limit of processors or memory."""
     run(podman.executor(), podman.top)
     assert [word for word in podman.asked()[-1] if word.startswith(("--cpus", "--memory"))] == []
 

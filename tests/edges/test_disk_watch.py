@@ -13,6 +13,9 @@ from typing import Any
 import pytest
 
 from torchbuild.edges.disk_watch import DiskWatch
+from torchbuild.edges.local import LocalExecutor
+from torchbuild.errors import HostError
+from torchbuild.model.command import Command
 
 MIB = 1 << 20
 PATIENCE_S = 60.0
@@ -140,3 +143,57 @@ def test_enough_space_disturbs_nothing(tmp_path: Path, floor: int) -> None:
         run.told.wait(0.02)
 
     assert run.seen == []
+
+
+def test_a_build_that_nobody_helps_ends(tmp_path: Path) -> None:
+    """After its time of patience: a job that hung would be taken away without a word. What may go is named."""
+    run, ended = Run(), threading.Event()
+    watch = DiskWatch(
+        [tmp_path], 1 << 62, patience_s=0.01, taken=lambda: ["takes 9 GB: run old"], interval_s=0.001
+    )
+
+    with pytest.raises(HostError) as caught, watch.over(run.pause, run.resume, ended.set):
+        assert ended.wait(PATIENCE_S)
+
+    assert caught.value.reference == "disk-full"
+    assert caught.value.why[-1] == "takes 9 GB: run old"
+    assert "machine.disk_floor" in caught.value.why[0]
+    assert run.seen[-1] == "resume"
+
+
+def test_what_the_end_looks_like_from_outside_is_not_its_cause(tmp_path: Path) -> None:
+    """An engine whose container was killed says that it failed; the user reads that the disk is full."""
+    run, ended = Run(), threading.Event()
+    watch = DiskWatch([tmp_path], 1 << 62, patience_s=0.01, interval_s=0.001)
+
+    def gone() -> None:
+        assert ended.wait(PATIENCE_S)
+        raise ValueError("the container is gone")
+
+    with pytest.raises(HostError) as caught, watch.over(run.pause, run.resume, ended.set):
+        gone()
+
+    assert caught.value.reference == "disk-full"
+
+
+@pytest.mark.parametrize(("patience_s", "can_pause"), [(0, True), (0.001, False)])
+def test_patience_ends_only_what_waits(tmp_path: Path, patience_s: float, can_pause: bool) -> None:
+    """Without a limit all waits; what cannot be paused goes on, and is not taken for waiting."""
+    run, ended = Run(can_pause=can_pause), threading.Event()
+    watch = DiskWatch([tmp_path], 1 << 62, patience_s=patience_s, interval_s=0.001)
+
+    with watch.over(run.pause, run.resume, ended.set):
+        assert not ended.wait(0.05)
+
+
+def test_a_real_build_that_nobody_helps_is_gone(tmp_path: Path) -> None:
+    """Its processes end, stopped as they are, and the caller gets the reason."""
+    places = {name: tmp_path / name for name in ("root", "store", "cache")}
+    executor = LocalExecutor(**places)
+    executor.watch = DiskWatch([tmp_path], 1 << 62, patience_s=0.05, interval_s=0.005)
+    command = Command(argv=("/bin/sh", "-c", "while :; do :; done"), environ=(("PATH", "/usr/bin:/bin"),))
+
+    with pytest.raises(HostError) as caught:
+        executor.run(command, log=tmp_path / "log")
+
+    assert caught.value.reference == "disk-full"

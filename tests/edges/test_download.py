@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import socket
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from torchbuild.context import Network
+from torchbuild.edges.disk_watch import DiskWatch
 from torchbuild.edges.download import Downloader
 from torchbuild.edges.locators import MirrorSettings
 from torchbuild.edges.store import DirectoryStore
@@ -364,6 +366,95 @@ def test_mirrors_come_first_and_the_original_after(
     mirror.files["/copy/second.bin"] = b"second"
     kit.fetch(second, mirrors=mirrors)
     assert "/second.bin" not in web_server.paths()
+
+
+@pytest.fixture
+def dead() -> str:
+    """An address that takes no connection."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+
+def test_a_dead_mirror_costs_nothing_and_is_told_once(kit: Kit, web_server: Any, dead: str) -> None:
+    """Nobody waits for it while the original is there; it is not asked again, and the user hears of it."""
+    told: list[str] = []
+    mirrors = MirrorSettings(prefixes={web_server.url: dead})
+    network = Downloader(kit.store, kit.cache, mirrors, kit.recipe_dir, pause=kit.pauses.append)
+    network.report_to(told.append)
+
+    for number in range(3):
+        artifact = serve(web_server, b"%d" % number, f"/{number}.bin")
+        network.fetch([artifact], quiet)
+        assert kit.has(artifact)
+
+    assert kit.pauses == []
+    assert len(told) == 1
+    assert told[0].startswith(f"{dead}/0.bin: no whole answer; asking {web_server.url}/0.bin instead")
+    assert told[0].endswith("is not asked again in this run")
+
+
+def test_where_all_are_dead_patience_is_spent_once(kit: Kit, dead: str) -> None:
+    """A host that may only be starting is waited for; its second file is not waited for as well."""
+    network = Downloader(kit.store, kit.cache, MirrorSettings(), kit.recipe_dir, pause=kit.pauses.append)
+    waited = []
+    for name in "ab":
+        with pytest.raises(FetchError) as caught:
+            network.fetch([Artifact(locator=f"{dead}/{name}", sha256=sha256(name.encode()))], quiet)
+        assert caught.value.reference == "not-reachable"
+        waited.append(len(kit.pauses))
+
+    assert waited == [4, 4]
+
+
+def test_a_mirror_that_answers_badly_is_told_of(kit: Kit, web_server: Any, start_server: Any) -> None:
+    """It is passed over where it refuses a file, and asked again for the next one."""
+    mirror, told = start_server(), []
+    mirror.replies["/0.bin"].append(mirror.status(403))
+    network = Downloader(
+        kit.store, kit.cache, MirrorSettings(prefixes={web_server.url: mirror.url}), kit.recipe_dir
+    )
+    network.report_to(told.append)
+
+    network.fetch([serve(web_server, b"0", "/0.bin")], quiet)
+
+    assert len(told) == 1
+    assert "in this run" not in told[0]
+
+
+def test_transfers_stand_still_while_the_disk_is_full(kit: Kit, web_server: Any) -> None:
+    """And go on once somebody made room: nothing is lost, nothing is asked for twice."""
+    told: list[bool] = []
+    network = Downloader(kit.store, kit.cache, MirrorSettings(), kit.recipe_dir)
+    network.watch = DiskWatch((kit.recipe_dir,), 1 << 60, interval_s=0.001)
+    began = threading.Event()
+
+    def tell(_text: str, is_low: bool) -> None:
+        told.append(is_low)
+        if is_low:
+            began.set()
+            network.watch._floor = 1  # type: ignore[union-attr]
+
+    network.watch.report_to(tell)
+    artifact = serve(web_server, BODY * 50)
+
+    network.fetch([artifact], lambda *_row: began.wait(5))
+
+    assert kit.has(artifact)
+    assert told[0]
+
+
+def test_who_waits_in_vain_for_space_is_told(kit: Kit, web_server: Any) -> None:
+    """A job that nobody looks at ends with the reason, and not by being taken away."""
+    network = Downloader(kit.store, kit.cache, MirrorSettings(), kit.recipe_dir)
+    low = threading.Event()
+    network.watch = DiskWatch((kit.recipe_dir,), 1 << 60, patience_s=0.01, interval_s=0.001)
+    network.watch.report_to(lambda _text, _is_low: low.set())
+
+    with pytest.raises(HostError) as caught:
+        network.fetch([serve(web_server, BODY)], lambda *_row: low.wait(5))
+
+    assert caught.value.reference == "disk-full"
 
 
 def test_a_mirror_with_other_bytes_is_not_passed_over(

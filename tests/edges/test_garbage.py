@@ -13,6 +13,7 @@ from filelock import FileLock
 from torchbuild.edges.atomic import TEMP_PREFIX
 from torchbuild.edges.garbage import Collected, Places, collect
 from torchbuild.edges.git_cache import bare_of
+from torchbuild.edges.live_locks import register
 from torchbuild.edges.store import DirectoryStore
 from torchbuild.edges.workspace import open_workspace
 from torchbuild.errors import UsageError
@@ -30,6 +31,7 @@ def places(tmp_path: Path) -> Places:
         parts=tmp_path / "partial",
         roots=tmp_path / "roots",
         builds=tmp_path / "builds",
+        live=tmp_path / "live",
     )
 
 
@@ -290,3 +292,19 @@ def _nested(places: Places, left: int) -> bool:
             return is_alone
     with places.store.shared():
         return _nested(places, left - 1)
+
+
+def test_what_a_workspace_of_another_builds_folder_needs_stays(places: Places, tmp_path: Path) -> None:
+    """Users of one cache have builds folders of their own; once the workspace is gone its files may go."""
+    file, other = stored(places, tmp_path, "one", 1.0), stored(places, tmp_path, "two", 2.0)
+    bare = repository(places, URL, 1.0)
+    elsewhere = tmp_path / "other builds" / "run"
+    elsewhere.mkdir(parents=True)
+    register(places.live, elsewhere, f'url = "{URL}"\nsha256 = "{file.name}"\n')
+
+    assert gone(collect(places, most=0)) == [other]
+    elsewhere.rmdir()
+    assert set(gone(collect(places, most=0, dry_run=True))) == {file, bare}
+    assert list(places.live.iterdir())
+    assert set(gone(collect(places, most=0))) == {file, bare}
+    assert not list(places.live.iterdir())

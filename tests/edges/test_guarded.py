@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -95,14 +96,79 @@ def test_an_interpreter_that_cannot_guard_is_refused(tmp_path: Path) -> None:
         "rm {r}; mkdir {r}",
         "rm -r /torchbuild/guard; ln -s /etc /torchbuild/guard",
         "rm {r}",
+        ": > {r}",
+        """rm {r}; echo '{{"event":"guard","watch":"notify","why":""}}' > {r}""",
+        """echo '{{"event":"asked","what":"forged.example"}}' >> {r}""",
     ],
 )
-def test_a_record_that_was_tampered_with_is_none(place: Place, trick: str) -> None:
-    """A build that lays something else in its place is refused; no link of its making is followed."""
-    with pytest.raises(HostError) as caught:
-        place.shell(trick.format(r="/torchbuild/guard/offline.jsonl"))
+@pytest.mark.parametrize("asks", [False, True])
+def test_a_record_cannot_be_tampered_with(place: Place, trick: str, asks: bool) -> None:
+    """What a build lays in its place, or writes into it, changes nothing; no link of its making is followed."""
+    script = trick.format(r="/torchbuild/guard/offline.jsonl")
+    if not asks:
+        assert place.shell(f"{script}; exit 93")[0] == 93
+        assert place.shell("exit 0")[0] == 0
+        return
+    with pytest.raises(StageError) as caught:
+        place.shell(f"{script}; getent hosts a.example; sleep 9")
 
-    assert caught.value.reference == "guard-silent"
+    assert caught.value.reference == "network-asked"
+    assert "a.example" in caught.value.what
+
+
+SILENT = """#!/bin/sh
+echo "torchbuild: no network here: curl a.example asked for a.example"
+exit 93
+"""
+
+
+@pytest.mark.parametrize(
+    ("script", "wanted"),
+    [(SILENT, "a.example"), ("#!/bin/sh\nexit 93\n", "something; what it was is not on record")],
+)
+def test_a_guard_that_stopped_a_build_is_believed_without_its_record(
+    tmp_path: Path, script: str, wanted: str
+) -> None:
+    """Its exit code alone means that a network was asked for; the name is what it said aloud."""
+    (tmp_path / "root").mkdir()
+    place = Place(tmp_path, "/torchbuild/python")
+    (tmp_path / "root/python").write_text(script, encoding="utf-8")
+    (tmp_path / "root/python").chmod(0o755)
+
+    with pytest.raises(StageError) as caught:
+        place.shell("exit 0")
+
+    assert caught.value.reference == "network-asked"
+    assert f"asked the network for {wanted} and" in caught.value.what
+
+
+@pytest.mark.parametrize(
+    "trick",
+    [
+        "echo 'import os, sys; os.execv(sys.argv[-3], sys.argv[-3:])' > /torchbuild/guard/__main__.py",
+        "echo 'raise SystemExit(0)' > /torchbuild/guard/json.py",
+        "echo 'main = int' > /torchbuild/guard/torchbuild_shim/offline.py",
+        "mkdir /torchbuild/guard/ctypes; echo 'raise SystemExit(0)' > /torchbuild/guard/ctypes/__init__.py",
+        "cd /torchbuild/guard; mv __main__.py /torchbuild/mine; ln -s /torchbuild/mine __main__.py",
+    ],
+)
+def test_a_command_cannot_lay_a_guard_for_the_next(place: Place, trick: str) -> None:
+    """Whatever a command writes into the guard, the next command is guarded by ours."""
+    assert place.shell(trick)[0] == 0
+
+    with pytest.raises(StageError) as caught:
+        place.shell("getent hosts a.example; exit 0")
+
+    assert caught.value.reference == "network-asked"
+
+
+def test_the_guard_is_laid_once(place: Place) -> None:
+    """Between commands that leave it alone its files stay as they are."""
+    place.shell("exit 0")
+    first = (place.top / "root" / GUARD_FOLDER / "__main__.py").stat()
+    place.shell("exit 0")
+
+    assert (place.top / "root" / GUARD_FOLDER / "__main__.py").stat().st_ino == first.st_ino
 
 
 def test_a_link_in_the_guards_place_is_not_followed(place: Place) -> None:
@@ -158,6 +224,25 @@ CONNECT = (
     f"{sys.executable} -c \"import socket; socket.socket().connect(('192.0.2.1', 9))\" 2> /dev/null; echo on"
 )
 
+UDP = f"""exec {sys.executable} -I -S -c '
+import socket
+try:
+    socket.socket(type=socket.SOCK_DGRAM)
+except OSError as error:
+    print(error.errno)
+'"""
+LOOPBACK = f"""exec {sys.executable} -I -S -c '
+import os, socket
+server = socket.create_server(("127.0.0.1", 0))
+client = socket.create_connection(server.getsockname())
+print("own", client.getpeername() == server.getsockname())
+print("other", socket.socket().connect_ex(("127.0.0.1", int(open("/torchbuild/port").read()))))
+server = socket.socket(socket.AF_UNIX); server.bind(""); server.listen()
+client = socket.socket(socket.AF_UNIX); client.connect(server.getsockname())
+print("abstract own", True)
+print("abstract other", socket.socket(socket.AF_UNIX).connect_ex("\\0torchbuild test outside"))
+'"""
+
 
 @pytest.mark.parametrize(
     ("kind", "script", "wanted"),
@@ -170,6 +255,16 @@ CONNECT = (
             ["network-asked the build asked the network for late.example and was stopped there"],
         ),
         (
+            "",
+            UDP,
+            ["('101',)"],
+        ),
+        (
+            "",
+            LOOPBACK,
+            ["('own True', 'other 111', 'abstract own True', 'abstract other 111')"],
+        ),
+        (
             "no filters",
             "echo ran > /torchbuild/ran",
             ["network-not-isolated local: this machine can keep no command from its network"],
@@ -180,13 +275,18 @@ CONNECT = (
             ["warned: commands that must not have a network have this machine's, as asked for", "('ran',)"],
         ),
     ],
-    ids=["harmless", "connect", "name", "refused", "despite"],
+    ids=["harmless", "connect", "name", "datagrams", "loopback", "refused", "despite"],
 )
 def test_where_network_namespaces_are_refused_a_filter_takes_their_place(
     tmp_path: Path, kind: str, script: str, wanted: list[str]
 ) -> None:
     """The guard refuses every call by itself; where it cannot, nothing runs unless somebody answers for it."""
     (tmp_path / "script.py").write_text(NO_NETWORK_NAMESPACES, encoding="utf-8")
+    (tmp_path / "root").mkdir()
+    outside, abstract = socket.create_server(("127.0.0.1", 0)), socket.socket(socket.AF_UNIX)
+    abstract.bind("\0torchbuild test outside")
+    abstract.listen()
+    (tmp_path / "root/port").write_text(str(outside.getsockname()[1]), encoding="ascii")
     # The limit is that of the user namespace made here: the machine keeps its own.
     shell = 'echo 0 > /proc/sys/user/max_net_namespaces && exec "$@"'
     package = str(Path(__file__).parents[2])
@@ -197,6 +297,8 @@ def test_where_network_namespaces_are_refused_a_filter_takes_their_place(
         text=True,
         check=False,
     )
+    outside.close()
+    abstract.close()
     if done.returncode != 0 and "unshare" in done.stderr.partition("\n")[0]:
         pytest.skip(f"no user namespaces here: {done.stderr}")
 

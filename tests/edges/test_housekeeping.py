@@ -12,6 +12,7 @@ import pytest
 
 from torchbuild.edges.atomic import TEMP_PREFIX
 from torchbuild.edges.housekeeping import clean, sizes, tree_bytes, workspaces
+from torchbuild.edges.live_locks import register
 from torchbuild.edges.store import DirectoryStore
 from torchbuild.edges.workspace import open_workspace
 
@@ -210,3 +211,38 @@ def test_killed_removal_is_finished(builds: Path) -> None:
     os.utime(left, (0, 0))
     assert [use.run for use in workspaces(builds)] == ["run2"]
     assert [item.path for item in clean(builds, runs=()).removed] == [left]
+
+
+def test_unpacked_images_are_known_and_brought_ones_stay(builds: Path, tmp_path: Path) -> None:
+    """What we unpacked is listed and can be removed, its notes too; an image as a file is whoever's it is."""
+    roots = tmp_path / "roots"
+    ours = roots / ("a" * 64)
+    (ours / "etc").mkdir(parents=True)
+    (ours / "etc" / "file").write_bytes(os.urandom(1 << 16))
+    theirs = [roots / "builder.tar", roots / f"{'b' * 64}.tar", roots / "mine"]
+    theirs[0].touch()
+    theirs[1].touch()
+    theirs[2].mkdir()
+    for suffix in ("json", "lock"):
+        ours.with_name(f"{ours.name}.{suffix}").touch()
+
+    ((path, size),) = sizes(builds, DirectoryStore(tmp_path / "none"), roots=roots).images
+    cleaned = clean(builds, runs=[], roots=roots)
+
+    assert (path, size >= 1 << 16) == (ours, True)
+    assert [item.size >= 1 << 16 for item in cleaned.removed] == [True]
+    assert sorted(roots.iterdir()) == sorted(theirs)
+
+
+def test_what_a_build_of_another_builds_folder_reads_stays(
+    builds: Path, store: DirectoryStore, tmp_path: Path
+) -> None:
+    """One cache, several users: while any of them builds, the cache is not pulled away."""
+    live = tmp_path / "live"
+    with open_workspace(tmp_path / "others", "run9", store=builds, cache=builds) as workspace:
+        register(live, workspace.path, "")
+        during = clean(builds, runs=[], store=store, live=live)
+    after = clean(builds, runs=[], store=store, live=live)
+
+    assert {item.why for item in during.skipped} == {"a build runs and may read it"}
+    assert (len(during.removed), len(after.removed)) == (0, 2)

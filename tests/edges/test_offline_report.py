@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from torchbuild.edges.offline_report import OfflineRecord, network_asked, parse_record
+from torchbuild.edges.offline_report import OfflineRecord, asked_in, network_asked, parse_record
 
 ASKED = {
     "event": "asked",
@@ -106,3 +106,24 @@ def test_control_characters_and_length_stay_out() -> None:
 
     assert error.what == "the build asked the network for a [2Jb c and was stopped there"
     assert max(len(line) for line in error.why) < 400
+
+
+def test_a_service_of_the_machine_is_told_as_such() -> None:
+    """Who talks to a service is helped otherwise than who downloads."""
+    asked = ASKED | {"kind": "service", "what": "/var/lib/x/s", "where": "/var/lib/x/s"}
+    error = network_asked((asked,), tail=(), log="/x")
+
+    assert error.what == "the build asked for a service of the machine: /var/lib/x/s and was stopped there"
+    assert "listen below /torchbuild" in error.fix
+
+
+def test_what_the_guard_said_aloud_stands_in_for_its_record() -> None:
+    """The last such line names it; where there is none, that nothing is known is said."""
+    said = (
+        "torchbuild: no network here: a b asked for one",
+        "torchbuild: no network here: c asked for two",
+        "x",
+    )
+
+    assert asked_in(said) == ({"what": "two", "argv": ["c"]},)
+    assert asked_in(("x",))[0]["what"] == "something; what it was is not on record"

@@ -83,3 +83,36 @@ def test_an_engine_that_does_not_answer_pauses_nothing() -> None:
 
     assert not container.pause()
     container.resume()
+
+
+def test_what_is_paused_can_be_ended(tree: subprocess.Popen[str]) -> None:
+    """All of it, without that any of it runs once more."""
+    paused = PausedTree(tree.pid)
+    assert paused.pause()
+    pids = [*states(tree.pid)]
+
+    paused.end()
+
+    assert tree.wait(10) == -9
+    deadline = time.monotonic() + 10
+    while left := [pid for pid in pids if states(pid).get(pid, "Z") not in "ZX"]:
+        assert time.monotonic() < deadline, left
+        os.sched_yield()  # the kernel ends a process when it next looks at it
+
+
+def test_a_frozen_container_is_let_go_before_it_is_killed(tmp_path: Path) -> None:
+    """An engine kills nothing that is frozen."""
+    engine = tmp_path / "podman"
+    engine.write_text(f'#!/bin/sh\necho "$@" >>{tmp_path}/asked\n', encoding="utf-8")
+    engine.chmod(0o755)
+    container = PausedContainer(str(engine), "torchbuild-x")
+    assert container.pause()
+
+    container.end()
+
+    asked = (tmp_path / "asked").read_text(encoding="utf-8").splitlines()
+    assert [line.split()[-2:] for line in asked] == [
+        ["pause", "torchbuild-x"],
+        ["unpause", "torchbuild-x"],
+        ["kill", "torchbuild-x"],
+    ]

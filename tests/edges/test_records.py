@@ -256,3 +256,28 @@ def test_what_a_stage_measured_can_be_asked(records: StageRecords) -> None:
     """A later stage compares with what an earlier one saw; of a stage that is not done there is nothing."""
     assert records.evidence("toolchain") == {"version": "3.13.5"}
     assert records.evidence("compile") == {}
+
+
+def test_a_stage_can_stand_for_what_a_later_one_went_on_with(
+    workspace: DirectoryWorkspace, records: StageRecords
+) -> None:
+    """As long as it is named, it must be as it is now; named no more, it does not count."""
+    place = workspace.root / "source" / "build"
+    place.mkdir(parents=True)
+    (place / "a.o").write_text("an object", encoding="utf-8")
+    records.watch("toolchain", ("{source}/build",))
+    assert records.reuse("toolchain", KEY, MAKES) == RESULT
+
+    (place / "a.o").write_text("another", encoding="utf-8")
+    doubts = records.doubts("toolchain", KEY, MAKES)
+    records.watch("toolchain", ())
+
+    assert [(doubt.kind, doubt.what.partition(":")[0]) for doubt in doubts] == [("path", "source/build/a.o")]
+    assert records.reuse("toolchain", KEY, MAKES) == RESULT
+
+
+def test_a_stage_that_is_not_done_stands_for_nothing(records: StageRecords) -> None:
+    """It is not done by being watched."""
+    records.watch("configure", ("{venv}",))
+
+    assert records.key("configure") is None

@@ -139,7 +139,9 @@ def test_user_is_root_inside_and_owns_the_results(image: Path) -> None:
         os.chown(top, NOBODY, NOBODY)
         source = Path(torchbuild.__file__).parent
         (top / "torchbuild" / "edges").mkdir(parents=True)
-        for name in ("__init__.py", "edges/__init__.py", "edges/sandbox.py", "edges/sandbox_root.py"):
+        modules = ["__init__.py", "edges/__init__.py"]
+        modules += [f"edges/sandbox{rest}.py" for rest in ("", "_limits", "_root")]
+        for name in modules:
             shutil.copy(source / name, top / "torchbuild" / name)
         options = [f"--image={image}", "--as-root", f"--bind={top}=/torchbuild", "--no-network"]
         argv = [

@@ -8,7 +8,8 @@ import shlex
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
+import tempfile
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import torchbuild.edges
-from torchbuild.edges import sandbox, sandbox_root
+from torchbuild.edges import sandbox, sandbox_limits, sandbox_root
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,7 +77,7 @@ def place(request: pytest.FixtureRequest) -> Iterator[Place]:
     for name in ("root", "store"):
         (top / name).mkdir()
     (top / "store" / "input").write_text("locked")
-    for module in (torchbuild, torchbuild.edges, sandbox, sandbox_root):
+    for module in (torchbuild, torchbuild.edges, sandbox, sandbox_limits, sandbox_root):
         place = top / Path(module.__file__ or "").relative_to(Path(torchbuild.__file__).parents[1])
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(module.__file__ or "", place)
@@ -119,14 +120,24 @@ def test_mount_below_the_store_is_read_only_too(place: Place) -> None:
     """A directory that is mounted below a read-only one is read-only as well."""
     (place.top / "root" / "sub").mkdir()
     os.chown(place.top / "root" / "sub", place.uid, -1)
-    options = (f"--bind={place.top}/root=/elsewhere", f"--bind={place.top}/root/sub=/elsewhere/sub")
+    options = (
+        f"--bind={place.top}/root=/elsewhere",
+        f"--bind={place.top}/root/sub=/elsewhere/sub",
+        f"--ro-bind={place.top}={place.top}",
+    )
     nested = f"""
-        /usr/bin/env -i {shlex.join(sandbox.launcher(place.python, str(place.top)))} --ro-bind=/elsewhere=/again -- \\
-            /bin/sh -c 'echo x >/again/sub/file; echo y >/elsewhere/sub/other'
+        /usr/bin/env -i {shlex.join(sandbox.launcher(place.python, str(place.top)))} --bind=/elsewhere=/here \\
+            --ro-bind=/elsewhere=/again -- /bin/sh -c 'echo x >/again/sub/file; echo y >/here/sub/other'
     """
     done = place.launch("/bin/sh", "-c", nested, options=options)
     left = [path.name for path in (place.top / "root" / "sub").iterdir()]
     assert (left, "Read-only file system" in done.stderr) == (["other"], True)
+
+
+def test_a_single_file_can_be_shown_anywhere(place: Place) -> None:
+    """Also where nothing else is shown in its directory."""
+    done = place.shell("cat /new/place/file", options=(f"--ro-bind={place.top}/store/input=/new/place/file",))
+    assert (done.stdout, done.stderr) == ("locked", "")
 
 
 def test_network_is_loopback_only(place: Place) -> None:
@@ -148,6 +159,35 @@ def test_machines_tools_are_there(place: Place) -> None:
     """Everything else of the machine is where it was."""
     done = place.launch("/bin/ls", "-A", "/")
     assert set(done.stdout.split()) == {path.name for path in Path("/").iterdir()} | {"torchbuild"}
+
+
+def test_machine_is_read_only(place: Place) -> None:
+    """Nothing of the machine can be changed, neither by root nor by the owner of a file."""
+    with tempfile.TemporaryDirectory(dir=Path.home() if place.uid == 0 else "/opt") as kept:
+        os.chown(kept, place.uid, -1)
+        Path(kept).chmod(0o755)
+        done = place.shell(f"echo x >{kept}/file; mount -o remount,rw,bind / {kept}; echo x >{kept}/other")
+        left = list(Path(kept).iterdir())
+    assert (left, "Read-only file system" in done.stderr) == ([], True)
+
+
+def test_mounts_of_the_machine_are_read_only_too(place: Place) -> None:
+    """What is mounted on a directory of the machine is frozen with it, also where one mount covers another."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can mount something for a moment")
+    with tempfile.TemporaryDirectory(dir="/opt") as kept:
+        Path(kept).chmod(0o755)
+        covered = f"{kept}/a/b"
+        script = (
+            f"mount -t tmpfs -o mode=0777 tmpfs {kept}; mkdir -p {covered}; mount -t tmpfs t {covered};"
+            f"mount -t tmpfs -o mode=0777 t {kept}/a; mkdir -m 0700 {kept}/closed {kept}/closed/c;"
+            f'mount -t tmpfs -o mode=0777 t {kept}/closed/c; exec "$@"'
+        )
+        inside = f"touch {kept}/file {kept}/a/file {kept}/closed/c/file; ls -A {kept} {kept}/a"
+        options = ("--env=PATH=/usr/bin:/bin",)
+        mounting = replace(place, prefix=("unshare", "-m", "sh", "-ec", script, "sh", *place.prefix))
+        done = mounting.launch("/bin/sh", "-c", inside, options=options)
+    assert done.stdout.split("\n") == [f"{kept}:", "a", "closed", "", f"{kept}/a:", ""]
 
 
 def test_writing_beside_the_binds_is_refused(place: Place) -> None:

@@ -262,3 +262,21 @@ def test_store_may_be_a_copy(store: DirectoryStore, source: Path, tmp_path: Path
     store.add(source, DIGEST)
     shutil.copytree(store.root(), tmp_path / "copy")
     assert DirectoryStore(tmp_path / "copy").verify(DIGEST)
+
+
+def test_a_damaged_file_counts_as_missing_where_all_is_read(tmp_path: Path) -> None:
+    """And what is added in its place replaces it; the fast look believes what is there."""
+    source = tmp_path / "source"
+    source.write_bytes(b"whole")
+    digest = hashlib.sha256(b"whole").hexdigest()
+    fast, paranoid = DirectoryStore(tmp_path / "store"), DirectoryStore(tmp_path / "store", paranoid=True)
+    place = fast.add(source, digest)
+    assert paranoid.get(digest) == place
+    place.chmod(0o644)
+    place.write_bytes(b"whale")
+    later = DirectoryStore(tmp_path / "store", paranoid=True)
+
+    assert fast.get(digest) == place
+    assert later.get(digest) is None
+    assert later.add(source, digest) == later.get(digest) == place
+    assert place.read_bytes() == b"whole"

@@ -56,7 +56,7 @@ def test_files_of_an_archive_are_read_in_one_pass(tmp_path: Path) -> None:
     """Below the leading parts that are taken away."""
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w:gz") as archive:
-        for name in ("top/a.toml", "top/sub/b.cmake", "top/c.txt", "d.toml", "top/../e.toml"):
+        for name in ("top/a.toml", "top/sub/b.cmake", "top/c.txt"):
             member = tarfile.TarInfo(name)
             member.size = len(name)
             archive.addfile(member, io.BytesIO(name.encode()))

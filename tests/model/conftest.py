@@ -42,7 +42,7 @@ def lock_table() -> dict[str, Any]:
         "compiler_cache": "none",
         "environ": {},
         "defines": {},
-        "expect": (),
+        "expect": ({"reference": "gate-flag", "key": "USE_A", "kind": "switch", "value": "ON", "why": "x"},),
         "build_requires": (wheel,),
         "run_requires": (),
         "verify_requires": (),

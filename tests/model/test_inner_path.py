@@ -9,7 +9,22 @@ from torchbuild.model.inner_path import InnerPath, leaves
 
 
 @pytest.mark.parametrize(
-    "path", ["", ".", "a", "a/b", "a/../b", "./a", "..a", "a/..", "a/b/../..", "...", "a//b"]
+    "path",
+    [
+        "",
+        ".",
+        "a",
+        "a/b",
+        "a/../b",
+        "./a",
+        "..a",
+        "a/..",
+        "a/b/../..",
+        "...",
+        "a//b",
+        ".gitmodules",
+        "a/.github",
+    ],
 )
 def test_what_stays_inside_may_be_named(path: str) -> None:
     """A relative path that does not climb out is fine, however it is written."""
@@ -17,7 +32,24 @@ def test_what_stays_inside_may_be_named(path: str) -> None:
     assert TypeAdapter(InnerPath).validate_python(path) == path
 
 
-@pytest.mark.parametrize("path", ["/", "/etc", "//etc", "..", "../a", "a/../..", "a/../../b", "./..", "a\0b"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/",
+        "/etc",
+        "//etc",
+        "..",
+        "../a",
+        "a/../..",
+        "a/../../b",
+        "./..",
+        "a\0b",
+        ".git",
+        "a/.git/hooks",
+        ".GIT/config",
+        "./.git",
+    ],
+)
 def test_what_leaves_is_refused(path: str) -> None:
     """No recipe and no lock can name a place outside of the tree."""
     assert leaves(path)

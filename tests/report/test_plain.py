@@ -18,7 +18,7 @@ from torchbuild.report.events import (
     StageStarted,
     Warned,
 )
-from torchbuild.report.plain import PlainConsole, amount, marks_for
+from torchbuild.report.plain import PlainConsole, amount, finished_text, marks_for
 
 
 class Clock:
@@ -108,6 +108,22 @@ def test_checks_that_passed_are_counted_and_all_others_are_told() -> None:
         "again: begins",
         "✓ again  3.0 s  1 check passed",
     ]
+
+
+@pytest.mark.parametrize(
+    ("summary", "checks", "text"),
+    [
+        ("15 checks passed, 4 not run", 15, "3.0 s  15 checks passed, 4 not run"),
+        ("1 check passed", 1, "3.0 s  1 check passed"),
+        ("one wheel", 2, "3.0 s  one wheel  2 checks passed"),
+        ("", 0, "3.0 s"),
+    ],
+)
+def test_what_passed_is_said_once(summary: str, checks: int, text: str) -> None:
+    """A stage whose own words count its checks is not counted once more."""
+    event = StageFinished(stage="verify", outcome="done", seconds=3.0, summary=summary)
+
+    assert finished_text(event, checks) == text
 
 
 def test_progress_is_told_each_five_percent() -> None:

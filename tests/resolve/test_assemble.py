@@ -131,6 +131,26 @@ def test_an_image_pins_the_machine(load: Load, least: str, answers: Answer) -> N
 OVERLAY = "[[source.overlay]]\npath = '/usr/share/first'\nto = 'a'\n"
 
 
+PLACES = """[build]
+cmake = { CMAKE_PREFIX_PATH = "/opt/first;{venv}/lib", CMAKE_URL = "https://example.org/x" }
+env = { CFLAGS = "-I/opt/second -O2", ROOT = "/torchbuild/source/third" }
+flags = { USE_IT = "/opt/fourth" }
+"""
+
+
+def test_places_of_this_machine_are_said_to_be_unpinned(load: Load, least: str, answers: Answer) -> None:
+    """Where variables lead out of the build nobody answers for what lies there, unless an image holds it."""
+    here = lock_of(load(least + PLACES), answers())
+    there = lock_of(load(f'{least}{PLACES}[python]\nversion = "3.13"\n[image]\nname = "x"\n'), answers())
+
+    assert [line.partition(": of")[0] for line in here.unpinned[1:]] == [
+        "build.flags.USE_IT: /opt/fourth",
+        "build.cmake.CMAKE_PREFIX_PATH: /opt/first",
+        "build.env.CFLAGS: /opt/second",
+    ]
+    assert there.unpinned == ()
+
+
 def test_a_directory_of_this_machine_is_said_to_be_unpinned(load: Load, least: str, answers: Answer) -> None:
     """Nobody knows what it holds tomorrow; out of an image it is as exact as the image."""
     here = lock_of(load(least + OVERLAY), answers())

@@ -51,6 +51,19 @@ CERTAIN: list[tuple[str, str, dict[str, str]]] = [
     ("platform", 'if(UNIX AND NOT APPLE AND NOT WIN32)\noption(USE_A "a" ON)\nendif()\nif(${CMAKE_SYSTEM_NAME} STREQUAL "Linux")\noption(USE_B "b" ON)\nendif()', {}),
     ("comment", '# option(USE_A "a" ON)\n#[[ option(USE_B "b" ON)\n]]\noption(USE_C [=[c]=] ON)', {}),
     ("return", 'option(USE_A "a" ON)\nreturn()\noption(USE_B "b" ON)', {}),
+    ("loop over words", 'foreach(x A B)\noption(USE_${x} "x" ON)\nendforeach()', {}),
+    ("loop over a list", 'set(L A;B)\nlist(APPEND L C)\nforeach(x IN LISTS L ITEMS D)\noption(USE_${x} "x" ON)\nendforeach()', {}),
+    ("loop left", 'foreach(x A B C)\nif(x STREQUAL "B")\nbreak()\nendif()\noption(USE_${x} "x" ON)\nendforeach()', {}),
+    ("loop gone on", 'foreach(x A B C)\nif(x STREQUAL "B")\ncontinue()\nendif()\noption(USE_${x} "x" ON)\nendforeach()', {}),
+    ("loop variable", 'set(x OFF)\nforeach(x ON)\nendforeach()\noption(USE_A "a" ${x})', {}),
+    ("further arguments", 'function(f a)\nforeach(x ${ARGN})\noption(USE_${x} "x" ${a})\nendforeach()\nendfunction()\nf(ON A B)', {}),
+    ("further arguments of a macro", 'macro(m a)\noption(USE_${ARGV1} "x" ${a})\nif(${ARGC} GREATER 2)\noption(USE_MANY "m" ON)\nendif()\nendmacro()\nm(ON A B)', {}),
+    ("environment set", 'set(ENV{LATER} ON)\nif(DEFINED ENV{LATER})\noption(USE_A "a" $ENV{LATER})\nendif()\nunset(ENV{LATER})\nif(DEFINED ENV{LATER})\noption(USE_B "b" ON)\nendif()', {}),
+    ("property", 'option(USE_A "a" ON)\nset_property(CACHE USE_A PROPERTY VALUE OFF)', {}),
+    ("texts", 'string(TOUPPER "on" V)\noption(USE_A "a" ${V})\nset(W O)\nstring(APPEND W FF)\noption(USE_B "b" ${W})', {}),
+    ("top level", 'option(USE_A "a" ${PROJECT_IS_TOP_LEVEL})\nif(CMAKE_PROJECT_NAME STREQUAL PROJECT_NAME)\noption(USE_B "b" ON)\nendif()', {}),
+    ("block", 'set(V OFF)\nblock(PROPAGATE V)\nset(V ON)\nset(W ON)\nendblock()\noption(USE_A "a" ${V})\noption(USE_B "b" ${W})', {}),
+    ("numbers", 'if(0x1)\noption(USE_A "a" ON)\nendif()\nif(1_0)\noption(USE_B "b" ON)\nendif()\nif(x-notfound)\noption(USE_C "c" ON)\nendif()', {}),
     ("nested reference", 'set(N Z)\nset(V_Z OFF)\noption(USE_A "a" ${V_${N}})', {}),
 ]  # fmt: skip
 
@@ -86,7 +99,7 @@ def told(
     files: Files, asked: Mapping[str, str] | None = None, environ: Mapping[str, str] | None = None
 ) -> dict[str, CacheEntry]:
     """What is told before CMake runs."""
-    found = follow(files.get, asked=asked or {}, environ=environ or {}, machine="x86_64")
+    found = follow(files.get, asked=asked or {}, environ=environ or {}, machine="x86_64").cache
     return {name: entry for name, entry in found.items() if name.startswith("USE_")}
 
 
@@ -168,9 +181,15 @@ def test_files_are_followed_through_the_tree(tmp_path: Path) -> None:
         ('find_library(LIB foo)\noption(USE_A "a" ${LIB})', None, True),
         ('check_thing(HAS)\nif(HAS)\noption(USE_A "a" ON)\nendif()', "ON", False),
         ('if(EXISTS /opt/foo)\noption(USE_A "a" ON)\nendif()', "ON", False),
-        ('foreach(x a b)\noption(USE_A "a" ON)\nendforeach()', "ON", False),
+        ('find_library(LIB foo)\nforeach(x ${UNKNOWN_LIST} ${LIB})\noption(USE_A "a" ON)\nendforeach()', "ON", False),
         ('while(x)\noption(USE_A "a" OFF)\nendwhile()', "OFF", False),
         ('if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")\nset(D ON)\nelse()\nset(D OFF)\nendif()\noption(USE_A "a" ${D})', None, True),
+        ('get_directory_property(P PARENT_DIRECTORY)\nif(P)\noption(USE_A "a" OFF)\nelse()\noption(USE_A "a" ON)\nendif()', None, False),
+        ('file(GLOB M *.cmake)\nset(V OFF)\ninclude(${M})\noption(USE_A "a" ${V})', None, True),
+        ('set(V OFF)\nstring(REPLACE "OFF" "ON" "V" "${V}")\noption(USE_A "a" ${V})', None, True),
+        ('cmake_parse_arguments(A "X" "" "" X)\nif(A_X)\noption(USE_A "a" ON)\nendif()', "ON", False),
+        ('if(CMAKE_GENERATOR STREQUAL "Ninja")\noption(USE_A "a" ON)\nendif()', "ON", False),
+        ('if("a1" MATCHES "\\\\d")\noption(USE_A "a" ON)\nendif()', "ON", False),
         # what is asked for is expected to be found: it is for the gate to see that it was not
         ('option(USE_A "a" ON)\nfind_package(Foo)\nif(NOT Foo_FOUND)\nset(USE_A OFF CACHE BOOL "a" FORCE)\nendif()', "ON", True),
         ('option(USE_A "a" ON)\nfind_package(Foo)\nif(NOT Foo_FOUND)\nreturn()\nendif()\n', "ON", True),

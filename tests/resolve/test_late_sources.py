@@ -9,7 +9,8 @@ import pytest
 from torchbuild.errors import ConflictError
 from torchbuild.model.recipe import Cuda, Recipe
 from torchbuild.resolve.cmake_scope import CacheEntry
-from torchbuild.resolve.late_sources import LateSource, is_pin, late_sources
+from torchbuild.resolve.cmake_script import follow
+from torchbuild.resolve.late_sources import LateSource, is_pin, late_sources, unlaid
 
 PINS = ".ci/docker/ci_commit_pins"
 ON = dict.fromkeys(("USE_DISTRIBUTED", "USE_CUDA", "USE_NCCL"), "ON")
@@ -148,3 +149,32 @@ def test_eigen_is_fetched_where_its_pin_is(find: Find) -> None:
 def test_the_files_that_pin_are_known(path: str, known: bool) -> None:
     """Of a whole tree, these few are read for their pins."""
     assert is_pin(path) is known
+
+
+FETCHING = """\
+include(FetchContent)
+FetchContent_Declare(one GIT_REPOSITORY https://example.org/one.git GIT_TAG v1)
+FetchContent_Declare(two GIT_REPOSITORY https://example.org/two.git SOURCE_DIR ${PROJECT_SOURCE_DIR}/third_party/two)
+ExternalProject_Add(three URL https://example.org/three.tar.gz)
+ExternalProject_Add(four SOURCE_DIR ${PROJECT_SOURCE_DIR}/third_party/four)
+if(EXISTS /somewhere)
+  file(DOWNLOAD https://example.org/five.bin five.bin)
+endif()
+if(APPLE)
+  FetchContent_Declare(six GIT_REPOSITORY https://example.org/six.git)
+endif()
+"""
+
+
+def test_what_else_a_tree_may_fetch_is_said() -> None:
+    """No table knows it, and no network will be there: whoever locks hears of it before the build does."""
+    found = follow({"CMakeLists.txt": FETCHING}.get, asked={}, environ={}, machine="x86_64").fetches
+
+    said = list(unlaid(found, {"third_party/two"}))
+
+    assert [text.split(",")[0] for text in said] == [
+        "https://example.org/one.git",
+        "https://example.org/three.tar.gz",
+        "https://example.org/five.bin",
+    ]
+    assert "CMakeLists.txt:2" in said[0]

@@ -145,6 +145,9 @@ def test_the_last_of_several_counts(load: Callable[..., Recipe], least: str) -> 
         ("name=a\0b", "name"),
         ("name=a\udcffb", "name"),
         ("machine.jobs=99999999999999999999", "machine.jobs"),
+        ("sorce.git=x", "sorce"),
+        ("wheel.version.x=1", "wheel.version"),
+        ("cudnn.from=9", "cudnn.from"),
     ],
 )  # fmt: skip
 def test_a_problem_of_an_override_is_told_of_it(
@@ -154,6 +157,15 @@ def test_a_problem_of_an_override_is_told_of_it(
     found = problem(least, text)
 
     assert (found.path, found.file, found.line) == (path, "--set", None)
+
+
+def test_who_typed_it_is_not_sent_to_the_file(refused: Callable[..., RecipeError], least: str) -> None:
+    """Where nothing but the command line is wrong, that is what is to be corrected."""
+    error = refused(least, "sorce.git=x")
+
+    assert error.what == "1 problem in --set"
+    assert error.fix.startswith("Correct --set;")
+    assert refused(least + "nonsense = 1", "sorce.git=x").fix.startswith("Correct recipe.toml;")
 
 
 def test_a_key_without_end_is_refused(refused: Callable[..., RecipeError], least: str) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from torchbuild.resolve.targets import near_targets, targets
+from torchbuild.resolve.targets import is_target, near_targets, targets
 
 TREE = """\
 # CMAKE generated file: DO NOT EDIT!
@@ -86,3 +86,31 @@ def test_what_is_like_nothing_has_no_neighbour() -> None:
 def test_any_text_has_its_targets(text: str, name: str) -> None:
     """A torn file is no crash."""
     assert set(near_targets(name, text)) <= set(targets(text))
+
+
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [
+        ("c10", True),
+        ("./lib/../lib/libc10.so", True),
+        ("with space.imp", True),
+        ("a.cpp", True),
+        ("a.cpp^", True),
+        ("all", True),
+        ("c11", False),
+        ("libc10.so", False),
+        ("CXX", False),
+        ("c11^", False),
+        ("", False),
+    ],
+)
+def test_whether_ninja_takes_a_name_is_known(tmp_path: Path, name: str, known: bool) -> None:
+    """As ninja itself judges it, by the file alone: nothing is built to find out."""
+    (tmp_path / "build.ninja").write_text(TREE, encoding="utf-8")
+    (tmp_path / "a.cpp").touch()
+    ninja = Path(sys.executable).parent / "ninja"
+    argv = [str(ninja), "-C", str(tmp_path), "-n", name]
+    said = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=60)
+
+    assert is_target(name, TREE) is known
+    assert (said.returncode == 0) is known, said.stdout + said.stderr

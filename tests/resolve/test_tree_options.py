@@ -32,14 +32,14 @@ def asked(
     found: Tree, environ: Mapping[str, str], wishes: dict[str, tuple[str, str]] | None = None
 ) -> dict[str, Expectation]:
     """What is expected, by key."""
-    rows = list(found.expect(found.cache(environ, {}), wishes or {}))
+    rows = list(found.expect(found.followed(environ, {}).cache, wishes or {}))
     assert len({row.key for row in rows}) == len(rows)
     return {row.key: row for row in rows}
 
 
 def states(rows: Mapping[str, Expectation]) -> dict[str, str]:
     """The switches among them."""
-    return {key: row.value for key, row in rows.items() if row.kind == "switch"}
+    return {key: row.value for key, row in rows.items() if row.kind in ("switch", "option")}
 
 
 def test_every_option_has_a_value_that_is_expected() -> None:
@@ -52,6 +52,7 @@ def test_every_option_has_a_value_that_is_expected() -> None:
         "BUILD_TEST": "ON",  # the front end turns it on, whatever the tree says
         "USE_NUMPY": "ON",
         "USE_OBSERVERS": "ON",
+        "OTHER": "ON",  # no USE_ and no BUILD_, but an option as well
     }
 
 

@@ -40,6 +40,47 @@ def test_a_variable_is_set_by_one_key(
     assert (found.path, found.wanted) == (path, wanted)
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("PYTHONPATH", "/opt/mine"),
+        ("PYTHONPATH", "{venv}/lib:/opt/mine"),
+        ("PYTHONPATH", "{source}:"),
+        ("PYTHONPATH", "{work}/../opt/mine"),
+        ("LD_PRELOAD", "/usr/lib/libfoo.so"),
+        ("LD_PRELOAD", "{source}/a.so /usr/lib/libfoo.so"),
+        ("LD_LIBRARY_PATH", "/opt/lib"),
+        ("LD_LIBRARY_PATH", "{cache}/lib"),
+        ("LD_AUDIT", "audit.so"),
+        ("PYTHONHOME", "{venv}"),
+        ("PYTHONSTARTUP", "{source}/start.py"),
+        ("PIP_INDEX_URL", "https://example.org/simple"),
+        ("PIP_NO_INDEX", "0"),
+    ],
+)
+def test_nothing_comes_before_what_is_locked(
+    problem: Callable[..., Problem], least: str, name: str, value: str
+) -> None:
+    """No variable puts code of the machine before the locked interpreter, or other packages in place of its own."""
+    assert problem(f"{least}[build.env]\n{name} = '{value}'\n").path == f"build.env.{name}"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("PYTHONPATH", "{source}/tools"),
+        ("PYTHONPATH", "/torchbuild/venv/lib/python3.13/site-packages:{work}"),
+        ("LD_LIBRARY_PATH", "{venv}/lib:{source}/build/lib"),
+        ("PYTHONWARNINGS", "ignore"),
+    ],
+)
+def test_search_paths_within_the_build_are_free(
+    load: Callable[..., Recipe], least: str, name: str, value: str
+) -> None:
+    """What is searched in the tree or in the build's own environment was locked."""
+    assert list(variable_problems(load(f"{least}[build.env]\n{name} = '{value}'\n"))) == []
+
+
 @pytest.mark.parametrize("where", ["cmake = { BLAS = 'MKL' }", "env = { BLAS = 'MKL' }"])
 def test_blas_is_decided_once(
     problem: Callable[..., Problem], load: Callable[..., Recipe], least: str, where: str
@@ -78,6 +119,15 @@ env = {{ ONNX_NAMESPACE = "onnx", CFLAGS = "-O1", LDFLAGS = "-s", CCACHE_SLOPPIN
             "[[source.prepare]]\nargv = ['get', 'https://me:hunter2hunter2@x.example']",
             "source.prepare[0].argv[1]",
         ),
+        ("[build.env]\nREMOTE = 'ghp_abcdefghijklmnopqrstuvwxyz0123456789'", "build.env.REMOTE"),
+        ("[build.env]\nOPTIONS = '--password hunter2hunter2'", "build.env.OPTIONS"),
+        ("[build.flags]\nUSE_IT = 'glpat-abcdefghijklmnopqrst'", "build.flags.USE_IT"),
+        ("[build.cmake]\nMIRROR = 'https://x.example/a?sig=0123456789abcdef'", "build.cmake.MIRROR"),
+        (
+            "[[source.prepare]]\nargv = ['get', '-H', 'Authorization: Bearer abcdef0123456789']",
+            "source.prepare[0].argv[2]",
+        ),
+        ("[[source.prepare]]\nargv = ['get', '--token', 'abcdef0123456789']", "source.prepare[0].argv"),
     ],
 )
 def test_no_secret_gets_into_a_lock(

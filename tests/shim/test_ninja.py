@@ -248,6 +248,18 @@ def test_a_target_alone_is_built(configured: Site, target: str, objects: set[str
     assert configured.left("compile.json")["exit_code"] == 0
 
 
+@pytest.mark.parametrize("before", [(), ("--",)])
+def test_a_target_is_never_an_option(configured: Site, before: tuple[str, ...]) -> None:
+    """What looks like an option is a target that ninja does not know: nothing is built, and nothing is asked."""
+    configured.order("build", target="-h")
+
+    done = configured.call(*before)
+
+    assert done.returncode not in (0, 92)
+    assert "unknown target '-h'" in done.stderr + done.stdout
+    assert not configured.objects()
+
+
 def test_a_target_that_fails_is_no_stop(configured: Site) -> None:
     """A target that does not exist is ninja's error and not a success."""
     configured.order("build", target="nonsense")

@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -172,21 +173,320 @@ def test_loopback_and_local_sockets_work(guard: Any, tmp_path: Path) -> None:
     assert (done.code, done.out, done.asked) == (0, b"True True\n", []), done.err
 
 
-def test_a_service_of_the_machine_is_out_of_reach(guard: Any, tmp_path: Path) -> None:
-    """A socket file below /run leads past a network namespace: it looks as if nobody listened."""
-    path = Path("/run") / f"torchbuild-test-{os.getpid()}.sock"
+@pytest.fixture
+def service() -> Iterator[Path]:
+    """A socket of the machine, outside of what is a build's own."""
+    try:
+        folder = tempfile.TemporaryDirectory(dir="/var/tmp")
+    except OSError as error:
+        pytest.skip(str(error))
+    with folder as name, socket.socket(socket.AF_UNIX) as server:
+        server.bind(f"{name}/s")
+        server.listen()
+        yield Path(name, "s")
+
+
+REACH = """
+import os, socket, sys
+sys.stdout.reconfigure(line_buffering=True)
+os.chdir(sys.argv[1])
+s = socket.socket(socket.AF_UNIX, getattr(socket, sys.argv[3]))
+print(s.connect_ex(sys.argv[2]) if sys.argv[3] == "SOCK_STREAM" else s.sendto(b"x", sys.argv[2]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("directory", "path"),
+    [
+        ("/", "{at}"),
+        ("/", "{at}".replace("{", "/{")),
+        ("/", ".{at}"),
+        ("{folder}", "s"),
+        ("/", "/proc/self/root{at}"),
+        ("/", "/proc/thread-self/root{at}"),
+        ("/proc/self", "root{at}"),
+        ("/", "/tmp/..{at}"),
+        ("/tmp", "..{at}"),
+        ("/", "{link}"),
+    ],
+)
+def test_a_service_of_the_machine_is_out_of_reach(
+    guard: Any, tmp_path: Path, service: Path, directory: str, path: str
+) -> None:
+    """Socket files lead past a network namespace: by whatever path, it is told where they lie."""
+    link = tmp_path / "l"
+    link.symlink_to(service)
+    names = {"at": service, "folder": service.parent, "link": link}
+
+    done = guard.python_run(REACH, directory.format(**names), path.format(**names), "SOCK_STREAM")
+
+    assert (done.code, done.out, done.asked) == (93, b"", [str(service)])
+    assert done.records[1]["kind"] == "service"
+
+
+def test_a_service_is_not_reached_through_a_mount(guard: Any, service: Path) -> None:
+    """A build that may mount cannot show a service at a place that is its own."""
+    script = (
+        'd=$(mktemp -d) && mount --bind "$0" "$d" || exit 77; exec "$1" -I -S -c "$2" / "$d/s" SOCK_STREAM'
+    )
+    user = ("unshare", "--user", "--map-root-user", "--mount")
+
+    done = guard.run(*user, "/bin/sh", "-c", script, str(service.parent), sys.executable, REACH)
+
+    if done.code in (1, 77) and not done.asked:
+        pytest.skip(f"no mounts here: {done.err!r}")
+    assert (done.code, done.out, len(done.asked)) == (93, b"", 1)
+
+
+def test_a_service_that_goes_on_looks_as_if_nobody_listened(guard: Any, service: Path) -> None:
+    """Where the build is not stopped, the connection is refused, and a datagram too."""
+    for kind in ("SOCK_STREAM", "SOCK_DGRAM"):
+        done = guard.python_run(REACH, "/", str(service), kind, options=KEEP_GOING)
+        assert (b"111" in done.out + done.err, done.asked) == (True, [str(service)])
+
+
+def test_a_service_that_is_not_there_is_not_asked_for(guard: Any) -> None:
+    """A program that looks whether a service runs may go on without it."""
+    done = guard.python_run(REACH, "/", "/run/nothing/here.sock", "SOCK_STREAM")
+
+    assert (done.code, done.out, done.asked) == (0, b"2\n", [])
+
+
+def test_what_a_c_library_asks_by_itself_is_not_told(guard: Any) -> None:
+    """The machine's log, by its own path, is out of reach and no reason to stop."""
+    path = Path("/run/systemd/torchbuild-test.sock")
     server = socket.socket(socket.AF_UNIX)
     try:
+        path.parent.mkdir(exist_ok=True)
         server.bind(str(path))
     except PermissionError:
         pytest.skip("only root may make a socket below /run")
     with server:
         server.listen()
-        script = "import socket, sys; print(socket.socket(socket.AF_UNIX).connect_ex(sys.argv[1]))"
-        done = guard.python_run(script, str(path))
+        done = guard.python_run(REACH, "/", str(path), "SOCK_STREAM")
     path.unlink()
 
     assert (done.code, done.out, done.asked) == (0, b"111\n", [])
+
+
+RACE = """
+import ctypes, socket, struct, sys, threading
+libc = ctypes.CDLL(None)
+def name(path):
+    return (struct.pack("=H", socket.AF_UNIX) + path.encode()).ljust(110, b"\\0")
+good, bad = name(sys.argv[1]), name(sys.argv[2])
+server = socket.socket(socket.AF_UNIX)
+server.bind(sys.argv[1])
+server.listen(100)
+held = ctypes.create_string_buffer(good, 110)
+done = False
+def flip():
+    while not done:
+        ctypes.memmove(held, bad, 110)
+        ctypes.memmove(held, good, 110)
+thread = threading.Thread(target=flip)
+thread.start()
+reached = set()
+for _ in range(300):
+    client = socket.socket(socket.AF_UNIX)
+    if libc.connect(client.fileno(), held, 110) == 0:
+        reached.add(client.getpeername())
+        if client.getpeername() == sys.argv[1]:
+            server.accept()[0].close()
+    client.close()
+done = True
+thread.join()
+print(reached == {sys.argv[1]})
+"""
+
+
+def test_an_address_that_changes_under_our_eyes_leads_nowhere(
+    guard: Any, tmp_path: Path, service: Path
+) -> None:
+    """The call ends where we looked, not where another thread of the caller points it afterwards."""
+    own = str(tmp_path / "s")
+
+    done = guard.python_run(RACE, own, str(service), options=KEEP_GOING)
+
+    assert (done.code, done.out) == (0, b"True\n"), done.err
+    assert done.asked == [str(service)]  # or the race was none
+
+
+CONNECTIONS = """
+import socket, sys, threading
+server = socket.socket(socket.AF_UNIX)
+server.bind("s")
+server.listen(0)
+held = []
+def ask():
+    client = socket.socket(socket.AF_UNIX)
+    client.connect("s")
+    held.append(client)
+threads = [threading.Thread(target=ask) for _ in range(20)]
+for thread in threads: thread.start()
+waiting, answer = 20, 0
+while answer != 11:
+    quick = socket.socket(socket.AF_UNIX)
+    quick.setblocking(False)
+    answer = quick.connect_ex("s")
+    waiting += answer == 0
+for _ in range(waiting): server.accept()
+for thread in threads: thread.join()
+print(socket.socket(socket.AF_UNIX).connect_ex("x" * 107), len(held))
+"""
+
+
+def test_a_connection_that_waits_holds_up_no_other(guard: Any, tmp_path: Path) -> None:
+    """A server may be slow to take connections; others go on, and what must not wait does not."""
+    done = guard.python_run(CONNECTIONS, cwd=tmp_path)
+
+    assert (done.code, done.out) == (0, b"2 20\n"), done.err
+
+
+# --- the guard itself is out of reach -----------------------------------------------------------------------
+
+OF_THE_GUARD = """
+import ctypes, os, resource, signal, sys, threading
+guard = os.getppid()
+libc = ctypes.CDLL(None, use_errno=True)
+def outcome(what):
+    try:
+        answer = what()
+    except OSError as error:
+        return error.errno
+    return ctypes.get_errno() if answer == -1 else "done"
+buffer = ctypes.create_string_buffer(64)
+part = (ctypes.c_size_t * 2)(ctypes.addressof(buffer), 64)
+print(*(outcome(what) for what in (
+    lambda: os.readlink("/proc/%d/fd/0" % guard),
+    lambda: open("/proc/%d/mem" % guard, "rb"),
+    lambda: libc.ptrace(16, guard, 0, 0),
+    lambda: libc.ptrace(0x4206, guard, 0, 0),
+    lambda: libc.process_vm_readv(guard, part, 1, part, 1, 0),
+    lambda: libc.syscall(438, libc.syscall(434, guard, 0), 3, 0),
+    lambda: libc.syscall(424, libc.syscall(434, guard, 0), 19, 0, 0),
+    lambda: os.kill(guard, signal.SIGSTOP),
+    lambda: os.kill(guard, signal.SIGKILL),
+    lambda: libc.syscall({"x86_64": 200, "aarch64": 130}[os.uname().machine], guard, 9),
+    lambda: libc.syscall({"x86_64": 234, "aarch64": 131}[os.uname().machine], guard, guard, 9),
+    lambda: resource.prlimit(guard, resource.RLIMIT_NOFILE, (3, 3)),
+)))
+sys.stdout.flush()
+import socket
+socket.getaddrinfo("after.example", 1)
+"""
+
+
+@pytest.mark.parametrize("user", [(), ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")])
+def test_no_process_of_the_build_reaches_the_guard(guard: Any, tmp_path: Path, user: tuple[str, ...]) -> None:
+    """Its memory, descriptors, threads and life are its own: nobody answers for it that all is well."""
+    if user and (os.geteuid() != 0 or subprocess.run([*user, "/bin/true"], check=False).returncode):
+        pytest.skip("only root may become another user")
+    if user:
+        for folder in (guard.top, *guard.top.parents):
+            folder.chmod(folder.stat().st_mode | 0o55) if folder != Path("/") else None
+    record = guard.top / "record.jsonl"
+    record.write_text("", encoding="utf-8")
+    record.chmod(0o666)
+    python = "/usr/bin/python3" if user else sys.executable
+
+    done = subprocess.run(
+        [*user, *type(guard)(guard.top, python).argv(python, "-I", "-S", "-c", OF_THE_GUARD)],
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+
+    assert done.stdout == b"13 13 1 1 1 38 38 1 1 1 1 1\n", done.stderr
+    assert done.returncode == 93
+    assert '"what": "after.example"' in record.read_text(encoding="utf-8")
+
+
+FAMILIES = """
+import errno, os, socket
+def outcome(*arguments):
+    try:
+        socket.socket(*arguments).close()
+    except OSError as error:
+        return errno.errorcode[error.errno]
+    return "made"
+print(*(outcome(*arguments) for arguments in ((17, 3, 768), (40, 1), (43, 1), (38, 5), (2, 10, 768), (16, 3), (1, 1), (2, 2))))
+"""
+
+
+def test_only_sockets_with_addresses_that_are_understood_are_made(guard: Any) -> None:
+    """Raw packets, a virtual machine's host, and TCP by another name are no way out."""
+    done = guard.python_run(FAMILIES)
+
+    assert done.out == b"EAFNOSUPPORT " * 5 + b"made made made\n", done.err
+
+
+def test_any_number_of_lookups_is_no_download(guard: Any) -> None:
+    """A build may look up its own machine as often as it likes, in as many processes."""
+    query = "q = struct.pack('>HHHHHH', 1, 256, 1, 0, 0, 0) + b'\\x09localhost\\0' + struct.pack('>HH', 1, 1)"
+    script = f"""
+import os, socket, struct, sys
+{query}
+def ask():
+    s = socket.socket(type=socket.SOCK_DGRAM)
+    s.connect(("127.0.0.53", 53))
+    s.send(q)
+    return s.recv(500)
+for number in range(100):
+    ask()
+    if os.fork() == 0:
+        ask()
+        os._exit(0)
+    os.wait()
+print("done")
+"""
+    done = guard.python_run(script)
+
+    assert (done.code, done.out, done.asked) == (0, b"done\n", []), done.err
+
+
+def test_many_programs_that_go_on_may_look_up_each(guard: Any) -> None:
+    """Programs that live on after their question was answered do not use up what others need."""
+    script = """
+import os, socket, struct
+q = struct.pack('>HHHHHH', 1, 256, 1, 0, 0, 0) + b'\\x09localhost\\0' + struct.pack('>HH', 1, 1)
+hold, held = os.pipe()
+for number in range(150):
+    ready, told = os.pipe()
+    if os.fork() == 0:
+        os.close(held)
+        s = socket.socket(type=socket.SOCK_DGRAM)
+        s.connect(("127.0.0.53", 53))
+        s.send(q)
+        s.recv(500)
+        os.write(told, b"x")
+        os.read(hold, 1)
+        os._exit(0)
+    os.read(ready, 1)
+    os.close(ready); os.close(told)
+print("done")
+"""
+    done = guard.python_run(script)
+
+    assert (done.code, done.out, done.asked) == (0, b"done\n", []), done.err
+
+
+def test_a_question_after_many_answers_is_told(guard: Any) -> None:
+    """The same program that may ask for its own machine may not ask for another."""
+    script = "import socket\nfor n in range(80): socket.getaddrinfo('h%d.localhost' % n, 80)\nsocket.getaddrinfo('late.example', 80)"
+
+    done = guard.python_run(script)
+
+    assert (done.code, done.asked) == (93, ["late.example"])
+
+
+def test_what_a_command_writes_into_the_record_does_not_stay(guard: Any) -> None:
+    """A command that empties the record, or adds to it, has changed nothing when it has ended."""
+    script = "import os, sys; f = open(sys.argv[1], 'r+'); f.truncate(); f.write('{}\\n' * 1000); print(os.path.getsize(sys.argv[1]))"
+
+    done = guard.python_run(script, str(guard.top / "record.jsonl"))
+
+    assert [record["event"] for record in done.records] == ["guard"]
 
 
 BARE = """
@@ -315,13 +615,14 @@ os.execv(sys.argv[2], sys.argv[2:])
 def test_a_second_guard_makes_no_internet_socket_at_all(guard: Any) -> None:
     """Where the kernel tells nobody of calls, and no namespace is around, sockets are refused: the fallback."""
     script = CONNECT.replace("socket.socket", "print('made'), socket.socket")
+    own = guard.top / "inner.jsonl"
     inner = guard.argv(
         sys.executable, "-I", "-S", "-c", script, "127.0.0.1", "9", "AF_INET", options=("--alone",)
     )
 
-    done = guard.run(*inner)
+    done = guard.run(*(f"--record={own}" if item.startswith("--record") else item for item in inner))
 
-    assert done.records[1]["watch"] == "deny"
+    assert '"watch": "deny"' in own.read_text(encoding="utf-8")
     assert b"Network is unreachable" in done.err
     assert done.asked == []
 

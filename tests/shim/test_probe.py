@@ -82,8 +82,16 @@ def test_an_interpreter_with_a_library_is_its_library_too(seen: dict[str, Any]) 
 )
 def test_a_compiler_that_is_none_is_told(tmp_path: Path, cxx: str, said: str) -> None:
     """A compiler that is missing, fails or makes nothing is reported in words, and the probe itself succeeds."""
-    seen = _probe(tmp_path, "/nonexistent/gcc", cxx, "/nonexistent/cmake", "/nonexistent/ninja")
+    seen = _probe(tmp_path, "/usr/bin/gcc", cxx, "/nonexistent/cmake", "/nonexistent/ninja")
 
     assert said in seen["compiles"]
-    assert (seen["cc"], seen["cmake"], seen["ninja"]) == ("", "", "")
+    assert (seen["cmake"], seen["ninja"]) == ("", "")
+
+
+def test_a_c_compiler_is_tried_as_well(tmp_path: Path) -> None:
+    """A build needs both: one that is missing is told before an hour is spent, whatever the other one can."""
+    seen = _probe(tmp_path, "/nonexistent/gcc", "/usr/bin/g++", "/nonexistent/cmake", "/nonexistent/ninja")
+
+    assert seen["compiles"].startswith("gcc: exit code 127")
+    assert seen["cc"] == ""
     assert "/nonexistent/gcc" not in seen["files"]

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from torchbuild.edges.records import StageRecords
 from torchbuild.errors import StageError, UsageError
 from torchbuild.model.lock import Lock
+from torchbuild.model.stage import StageResult
 from torchbuild.report.events import Progress
 from torchbuild.stages import compile as stage
+from torchbuild.stages import configure
 
 USAGE = {"exit_code": 0, "seconds": 9.5, "user_seconds": 17.0, "peak_memory_bytes": 5}
 LINES = [
@@ -236,3 +241,164 @@ def test_old_wheels_are_gone_before(world: Any, lock: Lock) -> None:
     stage.run(stage.plan(lock), world.context)
 
     assert [path.name for path in world.inside("{dist}").iterdir()] == ["torchlet-0.whl"]
+
+
+def refused(_command: Any, there: Any) -> tuple[int, Sequence[str]]:
+    """CMake ran again, and its cache still says what the tree no longer does."""
+    is_kept = there.inside("{source}/build/CMakeCache.txt").exists()
+    finding = {
+        "reference": "gate-flag",
+        "outcome": "failed",
+        "what": "USE_EXTRA",
+        "seen": "ON",
+        "wanted": "OFF",
+    }
+    there.write("{shim}/gate.json", json.dumps({"findings": [finding] if is_kept else []}))
+    return ninja(code=91, usage={}, wheels=0)(_command, there) if is_kept else ninja()(_command, there)
+
+
+def test_what_cmake_kept_is_forgotten_where_people_edit(world: Any, lock: Lock) -> None:
+    """An option that an edit took away does not stop the build for ever; it is told."""
+    world.write("{source}/build/CMakeCache.txt", "USE_EXTRA:BOOL=ON")
+    world.executor.replies = [refused, refused]
+
+    result = stage.run(stage.plan(lock), replace(world.context, is_dev=True))
+
+    assert [(item.reference, item.outcome) for item in result.findings] == [("cache-forgotten", "warned")]
+    assert len(world.executor.commands) == 2
+
+
+def test_a_refusal_of_a_clean_build_stands(world: Any, lock: Lock) -> None:
+    """Nobody edits there: what was compared once and is other now is a fault."""
+    world.write("{source}/build/CMakeCache.txt", "USE_EXTRA:BOOL=ON")
+    world.executor.replies = [refused, refused]
+
+    with pytest.raises(StageError) as caught:
+        stage.run(stage.plan(lock), world.context)
+
+    assert caught.value.reference == "gate-refused"
+    assert len(world.executor.commands) == 1
+
+
+STALE = (
+    "build/lib.linux-x86_64-cpython-313/torchlet/gone.py",
+    "build/bdist.linux-x86_64/wheel/gone.py",
+    "torchlet.egg-info/SOURCES.txt",
+    "torchlet/lib/libgone.so",
+)
+KEPT = (
+    "build/lib/libtorchlet.so",
+    "build/libtorchlet.so",
+    "build/a.o",
+    "build/temp.linux-x86_64-cpython-313/a.o",
+    "laid.egg-info/PKG-INFO",
+    "torchlet/lib/laid.txt",
+    "torchlet/__init__.py",
+)
+
+
+def kept_tree(world: Any) -> None:
+    """A tree that was built once, with what the front end and CMake's install step laid."""
+    for name in (*STALE, *KEPT):
+        world.write(f"{{source}}/{name}", "")
+    laid = dict.fromkeys(("laid.egg-info/PKG-INFO", "torchlet/lib/laid.txt", "torchlet/__init__.py"), "state")
+    world.write("{work}/source.states.json", json.dumps(laid))
+    installed = [
+        f"/torchbuild/source/{name}" for name in ("torchlet/lib/libgone.so", "torchlet/lib/laid.txt")
+    ]
+    elsewhere = ["/etc/passwd", "/torchbuild/source/../venv/bin/python", "/torchbuild/source/torchlet"]
+    world.write("{source}/build/install_manifest.txt", "\n".join([*installed, *elsewhere]))
+    world.write("{venv}/bin/python", "")
+
+
+def test_what_was_packed_before_is_not_packed_again_where_people_edit(world: Any, lock: Lock) -> None:
+    """A file that the source no longer has is not in the wheel; what ninja made and the source laid stays."""
+    kept_tree(world)
+    left: list[str] = []
+
+    def reply(command: Any, there: Any) -> Any:
+        left.extend(name for name in (*STALE, *KEPT) if there.inside(f"{{source}}/{name}").exists())
+        return ninja()(command, there)
+
+    world.executor.replies = [reply]
+
+    stage.run(stage.plan(lock), replace(world.context, is_dev=True))
+
+    assert left == list(KEPT)
+    assert world.inside("{venv}/bin/python").exists()
+
+
+def test_one_target_leaves_what_is_installed(world: Any, lock: Lock) -> None:
+    """It packs nothing, and lays nothing in the place of what would be removed."""
+    kept_tree(world)
+    world.executor.replies = [ninja(code=1, wheels=0)]
+
+    stage.run(stage.plan(lock), replace(world.context, is_dev=True, target="c10"))
+
+    assert all(world.inside(f"{{source}}/{name}").exists() for name in STALE)
+
+
+def test_a_target_that_there_is_not_is_refused_also_where_all_is_done(world: Any, lock: Lock) -> None:
+    """A misspelt name is no success; a right one is, and nothing is done for it."""
+    world.write("{source}/build/build.ninja", "build c10: phony lib/libc10.so\nbuild all: phony c10\n")
+    plan = stage.plan(lock)
+
+    with pytest.raises(UsageError) as caught:
+        stage.restore(plan, world.with_target("c11"))
+
+    assert (caught.value.reference, caught.value.why) == ("target-unknown", ("nearest: c10",))
+    assert stage.restore(plan, world.with_target("c10")) is False
+    assert stage.restore(plan, world.context) is False
+    assert world.executor.commands == []
+
+
+def compiled(world: Any, lock: Lock) -> tuple[Any, Any]:
+    """Configured and compiled, with an object in the build tree; the object and configure's plan."""
+    for name in ("{shim}/gate.json", "{source}/build/.torchbuild-configured", "{source}/build/.ninja_log"):
+        world.write(name, "")
+    earlier = configure.plan(lock)
+    world.context.records.remember("configure", earlier.key, earlier.makes, StageResult(summary="x"))
+    made = world.write("{source}/build/a.o", "an object")
+    world.executor.replies = [ninja()]
+    stage.run(stage.plan(lock), world.context)
+    return made, earlier
+
+
+def test_a_damaged_object_makes_the_build_tree_anew(world: Any, lock: Lock) -> None:
+    """Ninja would link it again and again: the stage that wipes the tree is not done any more."""
+    made, earlier = compiled(world, lock)
+    paranoid = StageRecords(world.workspace, paranoid=True)
+    whole = [
+        records.reuse("configure", earlier.key, earlier.makes)
+        for records in (world.context.records, paranoid)
+    ]
+    before = made.stat()
+    made.write_text("an Object", encoding="utf-8")
+    os.utime(made, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+    assert None not in whole
+    assert world.context.records.reuse("configure", earlier.key, earlier.makes) is not None
+    assert paranoid.reuse("configure", earlier.key, earlier.makes) is None
+
+
+def test_an_object_that_was_made_again_is_no_damage_while_compile_runs(world: Any, lock: Lock) -> None:
+    """Killed in the middle, the next run goes on; it does not begin anew."""
+    made, earlier = compiled(world, lock)
+
+    def reply(_command: Any, _there: Any) -> Any:
+        made.write_text("half", encoding="utf-8")
+        raise KeyboardInterrupt
+
+    world.executor.replies = [reply]
+    with pytest.raises(KeyboardInterrupt):
+        stage.run(stage.plan(lock), world.context)
+
+    assert world.context.records.reuse("configure", earlier.key, earlier.makes) is not None
+
+
+def test_what_ninja_notes_for_itself_is_not_watched(world: Any, lock: Lock) -> None:
+    """A question in a shell writes there, and costs nobody an hour."""
+    _, earlier = compiled(world, lock)
+    world.write("{source}/build/.ninja_log", "# ninja log v7")
+
+    assert world.context.records.reuse("configure", earlier.key, earlier.makes) is not None

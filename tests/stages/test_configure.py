@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -208,3 +209,58 @@ def test_an_answer_that_is_no_answer_proves_nothing(world: Any, lock: Lock, text
         configure.run(configure.plan(lock), world.context)
 
     assert caught.value.reference == "configure-failed"
+
+
+def edited(world: Any) -> Any:
+    """The same world, as a workspace that people edit in, with a build tree made of the same flags."""
+    context = replace(world.context, is_dev=True)
+    plan = configure.plan(world.lock)
+    world.write("{work}/configured-with", f"{plan.flags} {context.records.key('toolchain')}\n")
+    world.write("{source}/build/CMakeCache.txt", "USE_EXTRA:BOOL=ON")
+    world.write("{source}/build/a.o", "an object")
+    return context
+
+
+def cached(command: Any, there: Any) -> Any:
+    """A front end whose CMake keeps what it once read: refused as long as that is there."""
+    is_kept = there.inside("{source}/build/CMakeCache.txt").exists()
+    return gate("failed" if is_kept else "passed", seen="ON" if is_kept else "OFF")(command, there)
+
+
+def test_a_kept_build_tree_that_is_refused_is_asked_anew(world: Any, lock: Lock) -> None:
+    """An option that was renamed or removed in the tree is not refused for ever; what is compiled stays."""
+    world.lock = lock
+    context = edited(world)
+    world.executor.replies = [cached, cached]
+
+    result = configure.run(configure.plan(lock), context)
+
+    assert [item.outcome for item in result.findings] == ["passed", "warned"]
+    assert result.findings[1].reference == "cache-forgotten"
+    assert "USE_CUDA" in result.findings[1].what
+    assert result.findings[1] in [event.finding for event in world.events if isinstance(event, Found)]
+    assert world.inside("{source}/build/a.o").exists()
+
+
+def test_what_is_refused_anew_is_refused(world: Any, lock: Lock) -> None:
+    """The tree itself says it: nothing is tried a third time."""
+    world.lock = lock
+    context = edited(world)
+    world.executor.replies = [gate("failed"), gate("failed")]
+
+    with pytest.raises(StageError) as caught:
+        configure.run(configure.plan(lock), context)
+
+    assert caught.value.reference == "gate-refused"
+    assert len(world.executor.commands) == 2
+
+
+@pytest.mark.parametrize("is_dev", [False, True], ids=["clean", "edited"])
+def test_an_empty_build_tree_is_refused_at_once(world: Any, lock: Lock, is_dev: bool) -> None:
+    """There is nothing to forget in it."""
+    world.executor.replies = [gate("failed")]
+
+    with pytest.raises(StageError):
+        configure.run(configure.plan(lock), replace(world.context, is_dev=is_dev))
+
+    assert len(world.executor.commands) == 1

@@ -116,7 +116,8 @@ def test_a_damaged_store_is_found_out(world: Any, lock: Lock) -> None:
         fetch.run(fetch.plan(lock), world.with_target("any"))
 
     assert caught.value.reference == "stored-file-damaged"
-    assert str(place) in caught.value.fix
+    assert str(place) in caught.value.what
+    assert "--paranoid" in caught.value.fix
 
 
 def test_a_file_that_did_not_arrive_is_missed(world: Any, lock: Lock) -> None:

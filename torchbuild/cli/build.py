@@ -27,7 +27,8 @@ __all__ = ["build"]
 )  # fmt: skip
 @click.option(
     "--paranoid", is_flag=True,
-    help="Read again every file that earlier runs made; else its size, time, inode and mode are believed.",
+    help="Read again the stored files of the lock and what earlier runs made: inputs, tools, source, build"
+    " tree, wheel; what is damaged is fetched or made anew. Else size, time, inode and mode are believed.",
 )  # fmt: skip
 @click.option(
     "--despite", metavar="WHAT", type=click.Choice(["open-network"]), multiple=True,
@@ -90,6 +91,13 @@ def _stages(first: str | None, last: str | None, target: str | None) -> tuple[An
     from torchbuild.errors import UsageError  # noqa: PLC0415  as above
     from torchbuild.pipeline import stage_slice  # noqa: PLC0415
 
+    if target is not None and (not target.strip() or target.startswith("-")):
+        raise UsageError(
+            "target-invalid",
+            f"--target {target!r} is no target",
+            why="wanted a CMake target's name, or the path of an object; this would be read as an option",
+            fix="Name one; `ninja -t targets all` in the build tree lists them.",
+        )
     if target is not None and last not in (None, "compile"):
         raise UsageError(
             "target-until",

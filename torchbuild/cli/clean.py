@@ -14,17 +14,20 @@ __all__ = ["clean"]
 @click.command()
 @click.argument("runs", nargs=-1)
 @click.option("--builds", is_flag=True, help="Remove every workspace.")
-@click.option("--cache", is_flag=True, help="Remove stored files, repositories and compiler caches.")
+@click.option(
+    "--cache", is_flag=True, help="Remove stored files, repositories, unpacked images and compiler caches."
+)
 @json_option
 def clean(*, runs: tuple[str, ...], builds: bool, cache: bool, as_json: bool) -> None:
     """Remove the workspaces of RUNS, or all of them with --builds.
 
-    What a running build holds stays, and so do wheels in your own folders. `torchbuild store` lists what
-    there is.
+    What a running build holds stays, and so do wheels in your own folders and images that you brought as
+    files. `torchbuild store` lists what there is.
     """
     from torchbuild.cli.output import print_result  # noqa: PLC0415  as in build
     from torchbuild.cli.places import places  # noqa: PLC0415
     from torchbuild.cli.revisit import unknown_run  # noqa: PLC0415
+    from torchbuild.edges.atomic import leftovers  # noqa: PLC0415
     from torchbuild.edges.housekeeping import clean as remove  # noqa: PLC0415
     from torchbuild.edges.housekeeping import workspaces  # noqa: PLC0415
     from torchbuild.edges.store import DirectoryStore  # noqa: PLC0415
@@ -40,7 +43,9 @@ def clean(*, runs: tuple[str, ...], builds: bool, cache: bool, as_json: bool) ->
         here.builds,
         runs=None if builds else runs,
         store=DirectoryStore(here.store) if cache else None,
-        caches=[*here.caches, here.cache / "partial"] if cache else [],
+        caches=[*here.caches, *leftovers(here.cache)] if cache else [],
+        roots=here.roots if cache else None,
+        live=here.live,
     )
     for item in done.skipped:
         sys.stderr.write(f"kept {item.path}: {item.why}\n")

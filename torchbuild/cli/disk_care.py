@@ -16,25 +16,28 @@ if TYPE_CHECKING:
     from torchbuild.cli.places import Places
     from torchbuild.context import Executor, Reporter
     from torchbuild.edges.disk_watch import DiskWatch
+    from torchbuild.edges.download import Downloader
     from torchbuild.model.recipe import Machine
 
 __all__ = ["store_kept_below", "watch_disk"]
 
+_MOST = 5
+
 
 @runtime_checkable
 class _Watched(Protocol):
-    """An executor whose commands can be paused."""
+    """What can be made to wait."""
 
     watch: DiskWatch | None
 
 
 def watch_disk(
-    executor: Executor, machine: Machine, places: Places, workspace: Path, reporter: Reporter
+    executor: Executor | Downloader, machine: Machine, places: Places, workspace: Path, reporter: Reporter
 ) -> None:
-    """Have the commands of `executor` wait while less than ``machine.disk_floor`` is free.
+    """Have what `executor` runs or fetches wait while less than ``machine.disk_floor`` is free.
 
     Args:
-        executor: the one that starts the processes.
+        executor: the one that starts the processes, or that transfers files.
         machine: the recipe's table.
         places: the caches.
         workspace: the run's directory.
@@ -49,8 +52,30 @@ def watch_disk(
         event = Warned(stage="", reference="disk-low", text=text) if is_low else Line(stage="", text=text)
         reporter.emit(event)
 
-    executor.watch = DiskWatch((workspace, places.cache, places.store, places.compiler_cache), floor)
+    executor.watch = DiskWatch(
+        (workspace, places.cache, places.store, places.compiler_cache),
+        floor,
+        patience_s=machine.disk_patience_s,
+        taken=lambda: _taken(places, workspace),
+    )
     executor.watch.report_to(tell)
+
+
+def _taken(places: Places, workspace: Path) -> tuple[str, ...]:
+    """What could be removed, the largest first, each with the command that does it."""
+    from torchbuild.edges.housekeeping import sizes, workspaces  # noqa: PLC0415  only where a build ends of it
+    from torchbuild.edges.store import DirectoryStore  # noqa: PLC0415
+
+    found = [
+        (item.size, f"run {item.run}: torchbuild clean {item.run}")
+        for item in workspaces(places.builds)
+        if item.path != workspace and not item.is_busy
+    ]
+    seen = sizes(places.builds / "none", DirectoryStore(places.store), places.caches, roots=places.roots)
+    found.append((sum(item.size for item in seen.store), "stored files: torchbuild store gc"))
+    found += [(size, f"{path}: torchbuild clean --cache") for path, size in (*seen.images, *seen.caches)]
+    largest = sorted(found, reverse=True)[:_MOST]
+    return tuple(f"takes {size / 1e9:.1f} GB: {what}" for size, what in largest if size)
 
 
 @contextlib.contextmanager

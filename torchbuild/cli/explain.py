@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from torchbuild.cli.options import json_option
 from torchbuild.cli.output import print_result
+
+if TYPE_CHECKING:
+    from torchbuild.cli.why_rerun import Answer
 
 __all__ = ["Explanation", "explain", "explanation"]
 
@@ -38,6 +41,7 @@ class Explanation(NamedTuple):
 @click.option(
     "--lock", metavar="FILE", type=click.Path(path_type=Path), help="With --why-rerun: as in build."
 )
+@click.option("--dev", "is_dev", is_flag=True, help="With --why-rerun: of the workspace of build --dev.")
 @click.option("--paranoid", is_flag=True, help="With --why-rerun: read every made file again.")
 @json_option
 def explain(
@@ -46,6 +50,7 @@ def explain(
     why_rerun: bool,
     overrides: tuple[str, ...],
     lock: Path | None,
+    is_dev: bool,
     paranoid: bool,
     as_json: bool,
 ) -> None:
@@ -55,9 +60,10 @@ def explain(
     of its key changed, which made path is not as it was left, which earlier stage runs again. Nothing is run.
     """
     if why_rerun:
-        _explain_rerun(Path(name), overrides, lock, paranoid=paranoid, as_json=as_json)
+        answer = _rerun(Path(name), overrides, lock, paranoid=paranoid, is_dev=is_dev)
+        print_result(answer.json(), as_json=as_json, text="\n".join(answer.lines()))
         return
-    if overrides or lock is not None or paranoid:
+    if overrides or lock is not None or paranoid or is_dev:
         raise _without_why_rerun()
     found = explanation(name)
     value: dict[str, Any] = {
@@ -69,17 +75,19 @@ def explain(
     print_result(value, as_json=as_json, text="\n".join(_lines(found)))
 
 
-def _explain_rerun(
-    recipe: Path, overrides: tuple[str, ...], lock: Path | None, *, paranoid: bool, as_json: bool
-) -> None:
+def _rerun(
+    recipe: Path, overrides: tuple[str, ...], lock: Path | None, *, paranoid: bool, is_dev: bool
+) -> Answer:
     from torchbuild.cli.places import places  # noqa: PLC0415  help must not pay for the pipeline
-    from torchbuild.cli.recipe_files import lock_path, read_lock, read_recipe  # noqa: PLC0415
+    from torchbuild.cli.recipe_files import read_lock, read_recipe  # noqa: PLC0415
+    from torchbuild.cli.running import default_lock  # noqa: PLC0415
     from torchbuild.cli.why_rerun import why_rerun  # noqa: PLC0415
+    from torchbuild.resolve.dev import dev_recipe  # noqa: PLC0415
 
     wanted = read_recipe(recipe, overrides=overrides)
-    made = read_lock(lock or lock_path(recipe), wanted, recipe.absolute().parent)
-    answer = why_rerun(made, places(), paranoid=paranoid)
-    print_result(answer.json(), as_json=as_json, text="\n".join(answer.lines()))
+    wanted = dev_recipe(wanted) if is_dev else wanted
+    made = read_lock(lock or default_lock(recipe, is_dev=is_dev), wanted, recipe.absolute().parent)
+    return why_rerun(made, places(), paranoid=paranoid, is_dev=is_dev)
 
 
 def _without_why_rerun() -> Exception:
@@ -87,7 +95,7 @@ def _without_why_rerun() -> Exception:
 
     return UsageError(
         "explain-options",
-        "--set, --lock and --paranoid belong to --why-rerun",
+        "--set, --lock, --dev and --paranoid belong to --why-rerun",
         why="seen one of them without it",
         fix="Add --why-rerun and name a recipe, or leave them out.",
     )

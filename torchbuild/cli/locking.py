@@ -26,11 +26,12 @@ from torchbuild.edges.store import DirectoryStore
 from torchbuild.errors import RecipeError
 from torchbuild.knowledge.tables import era_fact, era_of_backend
 from torchbuild.model.artifact import Artifact
-from torchbuild.model.lock import Lock
+from torchbuild.model.lock import Lock, LockedSubmodule
 from torchbuild.model.recipe import Recipe
 from torchbuild.resolve.asked import ask
 from torchbuild.resolve.assemble import Answers, Survey, build_requirements, lock_of, verify_requirements
 from torchbuild.resolve.glibc import run_time_glibc
+from torchbuild.resolve.late_sources import unlaid
 
 __all__ = ["World", "credentials", "front_end_of", "make_lock", "mirror_settings", "world"]
 
@@ -46,6 +47,8 @@ class World:
     store: DirectoryStore
     git: GitEdge
     network: Network
+    downloads: Downloader
+    """What brings files for `network`."""
     mirrors: MirrorSettings
     recipe_dir: Path
     """The recipe's folder."""
@@ -57,15 +60,26 @@ def mirror_settings(recipe: Recipe) -> MirrorSettings:
     return MirrorSettings(index_url=machine.index_url, debian=machine.debian_mirror, prefixes=machine.mirrors)
 
 
-def world(recipe: Recipe, places: Places, recipe_dir: Path, allowed: tuple[Path, ...] = ()) -> World:
-    """The edges for one recipe; files of the folders in `allowed` count as the recipe's own."""
-    mirrors, store = mirror_settings(recipe), DirectoryStore(places.store)
-    network = Downloader(store, places.cache, mirrors, recipe_dir)
+def world(
+    recipe: Recipe,
+    places: Places,
+    recipe_dir: Path,
+    allowed: tuple[Path, ...] = (),
+    *,
+    paranoid: bool = False,
+) -> World:
+    """The edges for one recipe; files of the folders in `allowed` count as the recipe's own.
+
+    With `paranoid` a stored file is read before it is used, and a damaged one is fetched again.
+    """
+    mirrors, store = mirror_settings(recipe), DirectoryStore(places.store, paranoid=paranoid)
+    downloads = Downloader(store, places.cache, mirrors, recipe_dir)
     return World(
         places=places,
         store=store,
         git=GitEdge(places.cache, prefixes=credentials(recipe) | dict(mirrors.prefixes)),
-        network=LocalFiles(network, store, recipe_dir, allowed),
+        network=LocalFiles(downloads, store, recipe_dir, allowed),
+        downloads=downloads,
         mirrors=mirrors,
         recipe_dir=recipe_dir,
     )
@@ -86,6 +100,7 @@ def credentials(recipe: Recipe) -> dict[str, str]:
 
 def make_lock(recipe: Recipe, there: World, tell: Tell) -> Lock:
     """The lock. What is fetched on the way stays in the store: no collection takes it before it is named."""
+    there.downloads.report_to(tell)
     with there.store.shared():
         return _make_lock(public(recipe), there, tell)
 
@@ -115,7 +130,7 @@ def _make_lock(recipe: Recipe, there: World, tell: Tell) -> Lock:
             image=image,
             builder=builder,
             tree=dict(answer.tree),
-            unpinned=answer.unpinned,
+            unpinned=(*answer.unpinned, *unlaid(asked.fetches, _laid(recipe, answer, late))),
             survey=survey,
             build_requires=_resolver(recipe, survey, there, survey.glibc)(
                 build_requirements(recipe, era, declared), ()
@@ -124,6 +139,12 @@ def _make_lock(recipe: Recipe, there: World, tell: Tell) -> Lock:
             verify_requires=tuple(item for item in everything if item.sha256 not in kept),
         ),
     )
+
+
+def _laid(recipe: Recipe, answer: SourceAnswer, late: tuple[LockedSubmodule, ...]) -> set[str]:
+    """Folders of the tree that are there before it is built."""
+    modules = {module.path for module in (*answer.source.submodules, *late)}
+    return modules | {overlay.to.rstrip("/") for overlay in recipe.source.overlay} | set(answer.brought)
 
 
 def _pins(artifacts: tuple[Artifact, ...]) -> list[tuple[str, str]]:
@@ -156,6 +177,13 @@ def _resolver(recipe: Recipe, survey: Survey, there: World, glibc: str) -> Resol
 
 def front_end_of(answer: SourceAnswer) -> tuple[Era, tuple[str, ...]]:
     """The era, and the build requirements that the tree declares."""
+    if not answer.has_front_end:
+        raise RecipeError(
+            "front-end-missing",
+            "the tree has neither pyproject.toml nor setup.py",
+            why="wanted one of them at its top, with all patches applied: it is what builds the wheel",
+            fix="Correct the source; of an archive, source.strip says where the tree begins in it.",
+        )
     system = _build_system(answer.pyproject)
     backend = str(system.get("build-backend", "setuptools.build_meta:__legacy__"))
     era = era_of_backend(backend)

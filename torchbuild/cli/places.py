@@ -40,9 +40,17 @@ class Places:
         return self.cache / "roots"
 
     @property
+    def live(self) -> Path:
+        """What each workspace registered, so that no collection removes what its lock names."""
+        return self.cache / "live"
+
+    @property
     def caches(self) -> tuple[Path, ...]:
-        """What can be made again at a price, besides the store: compiler caches and repositories."""
-        return (self.compiler_cache, self.cache / "git")
+        """What can be made again at a price, besides the store and unpacked images.
+
+        Compiler caches, repositories, what image making left, lists of Debian, parts of downloads.
+        """
+        return (self.compiler_cache, *(self.cache / name for name in ("git", "images", "debian", "partial")))
 
     def collectable(self) -> garbage.Places:
         """What `torchbuild.edges.garbage.collect` looks at."""
@@ -55,6 +63,7 @@ class Places:
             parts=self.cache / "partial",
             roots=self.roots,
             builds=self.builds,
+            live=self.live,
         )
 
 

@@ -13,7 +13,7 @@ from torchbuild.cli.output import machine_redactor
 from torchbuild.edges.atomic import sha256_of, write_text
 from torchbuild.edges.locators import without_credentials
 from torchbuild.edges.manifest import tree_digest
-from torchbuild.errors import LockError, Problem, RecipeError, UsageError
+from torchbuild.errors import HostError, LockError, Problem, RecipeError, UsageError
 from torchbuild.model.lock import Lock
 from torchbuild.model.recipe import Recipe
 from torchbuild.report.redaction import Redactor
@@ -43,7 +43,7 @@ def read_recipe(path: Path, *, overrides: tuple[str, ...] = (), allowed: tuple[P
         overrides: ``dotted.key=value`` of the command line.
         allowed: further folders that the recipe's paths may lie in.
     """
-    path = path.absolute()
+    path = Path(os.path.normpath(path.absolute()))  # `..` is a folder, and no file that something extends
     roots = (path.parent, *allowed)
     recipe, places = load_with_places(
         str(path), lambda name: _read(Path(name), roots, first=str(path)), overrides=overrides
@@ -99,7 +99,9 @@ def _read(path: Path, roots: tuple[Path, ...], *, first: str) -> str:
 
 def lock_path(recipe: Path) -> Path:
     """``NAME.lock`` beside ``NAME.toml``."""
-    return recipe.with_suffix(".lock")
+    return (
+        recipe.parent / f"{recipe.stem}.lock"
+    )  # with_suffix would choke on `.`, which is refused where it is read
 
 
 def lock_to_write(recipe: Path, lock: Path | None, overrides: tuple[str, ...]) -> Path:
@@ -112,7 +114,8 @@ def lock_to_write(recipe: Path, lock: Path | None, overrides: tuple[str, ...]) -
 
     Raises:
         UsageError: ``lock-not-named`` where it would replace the lock of the recipe as it stands in its file;
-            ``lock-folder-missing``.
+            ``lock-folder-missing``; ``lock-is-folder``.
+        HostError: ``not-writable``.
     """
     keys = [parse_override(text).dotted for text in overrides]
     changed = [key for key in keys if key.partition(".")[0] != "machine"]  # which no lock holds
@@ -131,7 +134,26 @@ def lock_to_write(recipe: Path, lock: Path | None, overrides: tuple[str, ...]) -
             why=f"wanted an existing folder {path.absolute().parent}",
             fix=f"Make it: mkdir -p {quote(str(path.parent))}",
         )
+    _check_place(path)
     return path
+
+
+def _check_place(path: Path) -> None:
+    """Say now what would be noticed when the lock is made, minutes later."""
+    if path.is_dir():
+        raise UsageError(
+            "lock-is-folder",
+            f"{path} is a folder, and the lock is a file",
+            why="wanted the name of a file for --lock",
+            fix=f"Name the file: --lock {quote(str(path / 'NAME.lock'))}",
+        )
+    if not os.access(path.absolute().parent, os.W_OK | os.X_OK):
+        raise HostError(
+            "not-writable",
+            f"{path} cannot be written",
+            why=f"seen: no right to write in {path.absolute().parent}",
+            fix="Name a lock in a folder of yours with --lock FILE, or ask for the right.",
+        )
 
 
 def read_lock(path: Path, recipe: Recipe, folder: Path) -> Lock:

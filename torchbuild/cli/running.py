@@ -19,6 +19,7 @@ from torchbuild.cli.disk_care import store_kept_below, watch_disk
 from torchbuild.cli.lock_changes import changes
 from torchbuild.cli.locking import World, make_lock, world
 from torchbuild.cli.machine_settings import keep_settings
+from torchbuild.cli.out_folder import check_out
 from torchbuild.cli.places import Places
 from torchbuild.cli.recipe_files import (
     lock_path,
@@ -34,6 +35,7 @@ from torchbuild.cli.survey import executor_alone, settled
 from torchbuild.context import Context, Executor, Reporter
 from torchbuild.edges.atomic import leftovers, remove_tree, write_text
 from torchbuild.edges.guarded import GuardedExecutor
+from torchbuild.edges.live_locks import register
 from torchbuild.edges.logged import LoggedExecutor
 from torchbuild.edges.records import StageRecords
 from torchbuild.edges.relay import relayed
@@ -42,7 +44,7 @@ from torchbuild.edges.workspace import DirectoryWorkspace, open_workspace
 from torchbuild.errors import LockError, TorchbuildError
 from torchbuild.model.lock import Lock
 from torchbuild.model.recipe import Recipe
-from torchbuild.pipeline import Stage, StageOutcome, build
+from torchbuild.pipeline import STAGES, Stage, StageOutcome, build
 from torchbuild.report.broadcast import Broadcast
 from torchbuild.report.console import console_for
 from torchbuild.report.events import RunFinished, RunStarted, Warned
@@ -52,7 +54,7 @@ from torchbuild.resolve.adopted import keep_adopted
 from torchbuild.resolve.dev import dev_recipe
 from torchbuild.resolve.lockfile import dump_lock
 
-__all__ = ["Asked", "Ended", "run_build", "run_name"]
+__all__ = ["Asked", "Ended", "default_lock", "run_build", "run_name"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -110,6 +112,8 @@ class _Allowed(NamedTuple):
 
 def run_build(asked: Asked, places: Places, stages: tuple[Stage, ...]) -> Ended:
     """Build; the report is written however it ends."""
+    if STAGES[-1] in stages:
+        check_out(asked.out)
     recipe = read_recipe(asked.recipe, overrides=asked.overrides, allowed=asked.allowed)
     recipe = dev_recipe(recipe) if asked.is_dev else recipe
     clean = recipe_redactor(recipe)
@@ -117,7 +121,7 @@ def run_build(asked: Asked, places: Places, stages: tuple[Stage, ...]) -> Ended:
     def tell(text: str) -> None:
         sys.stderr.write(clean.redact(text) + "\n")
 
-    there = world(recipe, places, asked.recipe.absolute().parent, asked.allowed)
+    there = world(recipe, places, asked.recipe.absolute().parent, asked.allowed, paranoid=asked.paranoid)
     for place in {asked.out.absolute(), (asked.lock or asked.recipe).absolute().parent}:
         _sweep(place)
     with (
@@ -133,7 +137,9 @@ def run_build(asked: Asked, places: Places, stages: tuple[Stage, ...]) -> Ended:
             keeper,
         ]
         with Broadcast(clean, renderers) as reporter:
-            watch_disk(executor, recipe.machine, places, workspace.path, reporter)
+            for waits in (executor, there.downloads):
+                watch_disk(waits, recipe.machine, places, workspace.path, reporter)
+            there.downloads.report_to(_passed_over(reporter))
             context = Context(
                 workspace=workspace,
                 executor=LoggedExecutor(
@@ -174,6 +180,15 @@ def _guarded(
     )
 
 
+def _passed_over(reporter: Reporter) -> Callable[[str], None]:
+    """Tells of mirrors that did not give what they were asked for."""
+
+    def warn(text: str) -> None:
+        reporter.emit(Warned(stage="fetch", reference="address-passed-over", text=text))
+
+    return warn
+
+
 def _sweep(place: Path) -> None:
     """Remove what a killed run left half-written among the user's own files; others sweep themselves."""
     for left in leftovers(place):
@@ -182,7 +197,7 @@ def _sweep(place: Path) -> None:
 
 def _locked(asked: Asked, recipe: Recipe, there: World, tell: Callable[[str], None]) -> Lock:
     """The lock beside the recipe, or a new one that is written there."""
-    path = asked.lock or _default_lock(asked)
+    path = asked.lock or default_lock(asked.recipe, is_dev=asked.is_dev)
     try:
         lock = read_lock(path, recipe, asked.recipe.absolute().parent)
     except LockError as error:
@@ -203,10 +218,10 @@ def _locked(asked: Asked, recipe: Recipe, there: World, tell: Callable[[str], No
     return lock
 
 
-def _default_lock(asked: Asked) -> Path:
+def default_lock(recipe: Path, *, is_dev: bool = False) -> Path:
     """Beside the recipe. A wheel that says dev is another one, with a lock of its own."""
-    path = lock_path(asked.recipe)
-    return path.with_suffix(".dev.lock") if asked.is_dev else path
+    path = lock_path(recipe)
+    return path.with_suffix(".dev.lock") if is_dev else path
 
 
 def run_name(lock: Lock, *, is_dev: bool = False) -> str:
@@ -237,6 +252,7 @@ def _opened(
         keep_settings(workspace.path, machine)
         with there.store.shared():  # from here on the lock is live
             write_text(workspace.path / "lock.toml", dump_lock(lock))
+            register(places.live, workspace.path, dump_lock(lock))
         yield lock, workspace, executor
 
 

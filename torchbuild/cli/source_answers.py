@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import posixpath
 import re
 import tempfile
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, overload
 
-from torchbuild.edges.archive import unpack
+from torchbuild.edges.archive import called, check, unpack
 from torchbuild.edges.atomic import translated
 from torchbuild.edges.git_submodules import declared_paths
 from torchbuild.edges.locators import split_debian
@@ -26,7 +27,7 @@ from torchbuild.edges.tree_files import (
     of_directory,
     patched,
 )
-from torchbuild.errors import RecipeError
+from torchbuild.errors import FetchError, RecipeError
 from torchbuild.knowledge.tables import late_facts
 from torchbuild.model.artifact import Artifact
 from torchbuild.model.lock import LockedOverlay, LockedPatch, LockedPrepare, LockedSource, LockedSubmodule
@@ -44,6 +45,7 @@ _SERIES_LINE = re.compile(r"^(?P<name>[^\s#]+)(?:\s+(?P<options>-\S+))?\s*(?:#.*
 
 
 _FRONT_END = "pyproject.toml"
+_SETUP = "setup.py"
 _MODULES = ".gitmodules"
 _MOST_NAMES = 5
 
@@ -58,6 +60,8 @@ class SourceAnswer:
     """Seconds since 1970."""
     pyproject: bytes
     """The tree's own, with all patches; empty where it has none."""
+    has_front_end: bool = True
+    """Whether it has what a wheel is built by, or what is laid over it or run in it may bring that."""
     tree: Mapping[str, str] = field(default_factory=dict)
     """Its CMake files, its pyproject.toml and its pins, with all patches: text by path."""
     brought: tuple[str, ...] = ()
@@ -83,11 +87,18 @@ class _Found(NamedTuple):
 
 def _is_telling(name: str) -> bool:
     """Whether a file says how the tree is built."""
-    return name in (_FRONT_END, _MODULES) or name.endswith((".cmake", "CMakeLists.txt")) or is_pin(name)
+    return (
+        name in (_FRONT_END, _SETUP, _MODULES) or name.endswith((".cmake", "CMakeLists.txt")) or is_pin(name)
+    )
 
 
 def _below(path: str, wanted: Wanted) -> Wanted:
     return lambda name: wanted(f"{path}/{name}")
+
+
+def _may_come(source: Source) -> bool:
+    """Whether something at the top of the tree may appear that is in none of the files read here."""
+    return bool(source.prepare) or any(posixpath.normpath(item.to) == "." for item in source.overlay)
 
 
 def _brought(names: Collection[str]) -> set[str]:
@@ -105,11 +116,15 @@ class SourceReader:
     def read(self, recipe: Recipe) -> SourceAnswer:
         """The source, exactly, and its telling files as they will be once all patches are applied."""
         source = recipe.source
-        series = self._artifact(source.series.archive, source.series.sha256) if source.series else None
+        series = (
+            self._artifact(source.series.archive, source.series.sha256, "source.series")
+            if source.series
+            else None
+        )
         patches = (*self._series(source.series, series), *(self._patch(path) for path in source.patches))
         older = moved_from(patch.content for patch in patches)
         found = self._tree(source, lambda name: _is_telling(name) or name in older)
-        contents = [(patch.locked.name, patch.content) for patch in patches]
+        contents = [(self._name(patch.locked), patch.content) for patch in patches]
         texts = patched(found.files.texts, contents, _is_telling)
         if source.git is None and source.submodules == "recursive":
             _require_submodules(source, texts.get(_MODULES, b""), found.files.names)
@@ -118,16 +133,20 @@ class SourceReader:
                 update={
                     "series": series,
                     "patches": tuple(patch.locked for patch in patches),
-                    "overlays": tuple(self._overlay(item) for item in source.overlay),
+                    "overlays": tuple(
+                        self._overlay(f"source.overlay[{index}]", item)
+                        for index, item in enumerate(source.overlay)
+                    ),
                     "prepare": tuple(LockedPrepare(argv=item.argv, cwd=item.cwd) for item in source.prepare),
                 }
             ),
             epoch=found.epoch,
             pyproject=texts.get(_FRONT_END, b""),
+            has_front_end=_FRONT_END in texts or _SETUP in texts or _may_come(source),
             tree={
                 name: content.decode(errors="replace")
                 for name, content in sorted(texts.items())
-                if _is_telling(name) and name != _MODULES
+                if _is_telling(name) and name not in (_MODULES, _SETUP)
             },
             brought=tuple(sorted(_brought(found.files.names))),
             unpinned=tuple(self._doubts),
@@ -156,9 +175,11 @@ class SourceReader:
         return of_commit(bare, module.commit, wanted)
 
     def _archive(self, source: Source, archive: str, wanted: Wanted) -> _Found:
-        artifact = self._artifact(archive, source.sha256)
+        artifact = self._artifact(archive, source.sha256, "source")
         locked = LockedSource(kind="archive", artifact=artifact, strip=source.strip)
-        files = of_archive(self._stored(artifact), wanted, strip=source.strip)
+        stored = self._stored(artifact)
+        with called(archive, stored):
+            files = of_archive(stored, wanted, strip=source.strip)
         return _Found(locked, source.epoch or 0, files)
 
     def _path(self, source: Source, path: str, wanted: Wanted) -> _Found:
@@ -169,13 +190,16 @@ class SourceReader:
         return _Found(locked, source.epoch or 0, of_directory(folder, wanted))
 
     @overload
-    def _artifact(self, where: str, sha256: str | None) -> Artifact: ...
+    def _artifact(self, where: str, sha256: str | None, key: str) -> Artifact: ...
 
     @overload
-    def _artifact(self, where: None, sha256: str | None) -> None: ...
+    def _artifact(self, where: None, sha256: str | None, key: str) -> None: ...
 
-    def _artifact(self, where: str | None, sha256: str | None) -> Artifact | None:
-        """Locator, digest and, for a publisher that tells it, size; the file is in the store afterwards."""
+    def _artifact(self, where: str | None, sha256: str | None, key: str) -> Artifact | None:
+        """What the table `key` names: locator, digest and, for a publisher that tells it, size.
+
+        The file is in the store afterwards.
+        """
         if where is None:
             return None
         if where.startswith("debian:"):
@@ -186,7 +210,8 @@ class SourceReader:
             if not (self._there.recipe_dir / where).is_file():
                 raise _missing("archive", self._there.recipe_dir / where)
             artifact = Artifact(locator=f"file:{where}", sha256=sha256 or "")
-        self._there.network.fetch((artifact,), lambda _done, _total, _name: None)
+        with _asked_for(where, key, is_given=sha256 is not None):
+            self._there.network.fetch((artifact,), lambda _done, _total, _name: None)
         return artifact.model_copy(update={"size": self._stored(artifact).stat().st_size})
 
     @cached_property
@@ -226,6 +251,11 @@ class SourceReader:
         file = self._there.recipe_dir / path
         return _locked_patch(file.name, _content(file, "source.patches"), f"recipe:{path}")
 
+    def _name(self, patch: LockedPatch) -> str:
+        """What the user is told to look at: the file, where it is one."""
+        kind, _, path = patch.origin.partition(":")
+        return str(self._there.recipe_dir / path) if kind == "recipe" else patch.name
+
     def _series(self, series: Series | None, artifact: Artifact | None) -> tuple[_Patch, ...]:
         if series is None:
             return ()
@@ -235,13 +265,21 @@ class SourceReader:
             return tuple(self._patch(f"{series.path}/{name}") for name in series_names(text, series.exclude))
         with tempfile.TemporaryDirectory(prefix="torchbuild-series-") as temp:
             folder = Path(temp) / "unpacked"
-            unpack(self._stored(artifact), folder, only=series.path)
+            stored = self._stored(artifact)
+            with called(series.archive or "", stored):
+                unpack(stored, folder, only=series.path)
             names = series_names(_read(folder / series.path / "series"), series.exclude)
             return tuple(_from_series(folder, series.path, name) for name in names)
 
-    def _overlay(self, overlay: Overlay) -> LockedOverlay:
+    def _overlay(self, where: str, overlay: Overlay) -> LockedOverlay:
+        """Its archive is looked through now: what could not be laid would be told an hour later."""
+        artifact = self._artifact(overlay.archive, overlay.sha256, where)
+        if artifact is not None:
+            stored = self._stored(artifact)
+            with called(overlay.archive or "", stored):
+                check(stored, strip=overlay.strip, only=overlay.only)
         return LockedOverlay(
-            artifact=self._artifact(overlay.archive, overlay.sha256),
+            artifact=artifact,
             path=overlay.path,
             to=overlay.to,
             only=overlay.only,
@@ -318,6 +356,18 @@ def _content(path: Path, key: str) -> bytes:
         raise _missing(key, path)
     with translated(path):
         return path.read_bytes()
+
+
+@contextlib.contextmanager
+def _asked_for(where: str, key: str, *, is_given: bool) -> Iterator[None]:
+    """Where the digest that differs is the recipe's own, that is what may be wrong: there is no lock yet."""
+    try:
+        yield
+    except FetchError as error:
+        if error.reference == "digest-mismatch" and is_given:
+            error.what = f"{where}: its bytes are not those of {key}.sha256"
+            error.fix = f"Correct {key}.sha256 if the file of {where} is the one you mean; else name another."
+        raise
 
 
 def _missing(key: str, path: Path) -> RecipeError:

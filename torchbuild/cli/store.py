@@ -39,7 +39,7 @@ class _Size(click.ParamType[int]):
 @json_option
 @click.pass_context
 def store(ctx: click.Context, *, as_json: bool) -> None:
-    """List runs, stored files and caches with their sizes.
+    """List runs, stored files, unpacked images and caches with their sizes.
 
     `torchbuild store gc` removes what no lock needs, by last use; `torchbuild store verify` reads every
     stored file again; `torchbuild clean` removes runs, or all.
@@ -52,7 +52,7 @@ def store(ctx: click.Context, *, as_json: bool) -> None:
     from torchbuild.edges.store import DirectoryStore  # noqa: PLC0415
 
     here = places()
-    seen = sizes(here.builds, DirectoryStore(here.store), here.caches)
+    seen = sizes(here.builds, DirectoryStore(here.store), here.caches, roots=here.roots)
     print_result(_json(seen, here), as_json=as_json, text="\n".join(_lines(seen, here)))
 
 
@@ -70,8 +70,10 @@ def store(ctx: click.Context, *, as_json: bool) -> None:
 def gc(*, most: int | None, keep_locks: tuple[Path, ...], dry_run: bool, as_json: bool) -> None:
     """Remove stored files, repositories and unpacked images that no live lock names, by last use.
 
-    Live are the locks of all runs that `torchbuild store` lists, and those of --keep-lock: what they name
-    stays, whatever the limit. Builds may run meanwhile. What is removed is fetched again where it is needed.
+    Live are the locks of all runs that `torchbuild store` lists, those of runs in other builds folders that
+    use this cache, and those of --keep-lock: what they name stays, whatever the limit. A run on disks that
+    this machine does not see counts for a month. Builds may run meanwhile. What is removed is fetched again
+    where it is needed.
 
     The compiler's cache keeps its own limit and is left alone; `torchbuild clean --cache` removes it.
     """
@@ -145,7 +147,8 @@ def _json(seen: Sizes, here: Places) -> dict[str, Any]:
         "path": here.store, "files": len(seen.store), "bytes": sum(item.size for item in seen.store),
     }  # fmt: skip
     caches = [{"path": path, "bytes": size} for path, size in seen.caches]
-    return {"builds": here.builds, "runs": runs, "store": stored, "caches": caches}
+    images = [{"path": path, "bytes": size} for path, size in seen.images]
+    return {"builds": here.builds, "runs": runs, "store": stored, "images": images, "caches": caches}
 
 
 def _lines(seen: Sizes, here: Places) -> Iterator[str]:
@@ -155,6 +158,8 @@ def _lines(seen: Sizes, here: Places) -> Iterator[str]:
     if not seen.workspaces:
         yield f"no runs in {here.builds}"
     yield f"store  {_size(sum(item.size for item in seen.store)):>9}  {len(seen.store)} files  {here.store}"
+    for path, size in seen.images:
+        yield f"image  {_size(size):>9}  {path}"
     for path, size in seen.caches:
         yield f"cache  {_size(size):>9}  {path}"
 

@@ -231,6 +231,7 @@ def check_builder(recipe: Recipe, seen: Mapping[str, Any]) -> None:
             why=(f"seen {seen['executable']}", f"wanted Python {wanted}"),
             fix="Install that version in the builder, or change python.version.",
         )
+    cc, cxx = recipe.toolchain.cc, recipe.toolchain.cxx
     needs = (
         (
             "headers",
@@ -239,8 +240,18 @@ def check_builder(recipe: Recipe, seen: Mapping[str, Any]) -> None:
             "Install python3-dev (Debian) or python3-devel (Fedora).",
         ),
         ("venv", "python-venv-missing", "the venv module", "Install python3-venv."),
-        ("cc", "compiler-missing", f"the C compiler {recipe.toolchain.cc}", "Install gcc and g++."),
-        ("cxx", "compiler-missing", f"the C++ compiler {recipe.toolchain.cxx}", "Install gcc and g++."),
+        (
+            "cc",
+            "compiler-missing",
+            f"the C compiler {cc}",
+            f"Install {cc} in the builder, or correct toolchain.cc.",
+        ),
+        (
+            "cxx",
+            "compiler-missing",
+            f"the C++ compiler {cxx}",
+            f"Install {cxx} there, or correct toolchain.cxx.",
+        ),
         ("glibc", "libc-unknown", "the C library's version", "Use a builder with glibc."),
     )
     for key, reference, what, fix in needs:
@@ -261,5 +272,5 @@ def check_builder(recipe: Recipe, seen: Mapping[str, Any]) -> None:
 
 def _missing(reference: str, what: str, fix: str) -> HostError:
     message = f"the builder lacks {what}"
-    why = "looked in /usr/local/bin, /usr/bin and /bin, and at what the interpreter says of itself"
+    why = "looked in /usr/local/bin, /usr/bin and /bin, at absolute paths, and asked the interpreter"
     return HostError(reference, message, why=why, fix=fix)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from torchbuild.cli.places import Places
@@ -13,8 +12,7 @@ from torchbuild.edges.housekeeping import last_run
 from torchbuild.edges.records import Doubt, StageRecords
 from torchbuild.edges.workspace import DirectoryWorkspace
 from torchbuild.model.lock import Lock
-from torchbuild.model.stage import StagePlan
-from torchbuild.pipeline import STAGES, Stage, plan_all, whole_keys
+from torchbuild.pipeline import STAGES, Stage, asks_each_time, carrying, plan_all, watched, whole_keys
 
 __all__ = ["Answer", "Verdict", "why_rerun"]
 
@@ -70,7 +68,7 @@ class Answer:
         return f" is new: another lock; compared with {self.compared}, the last one of this recipe"
 
 
-def why_rerun(lock: Lock, places: Places, *, paranoid: bool = False) -> Answer:
+def why_rerun(lock: Lock, places: Places, *, paranoid: bool = False, is_dev: bool = False) -> Answer:
     """Judge every stage as a build with this lock would find it now.
 
     A lock has a workspace of its own. Where that is not there yet, every stage runs, and what is different
@@ -80,33 +78,39 @@ def why_rerun(lock: Lock, places: Places, *, paranoid: bool = False) -> Answer:
         lock: of the build.
         places: where workspaces are.
         paranoid: read every made file again.
+        is_dev: of the one workspace that is kept for the recipe, where people edit.
 
     Raises:
         HostError: ``not-writable`` (no right to look), ``file-operation-failed``.
     """
-    run = run_name(lock)
-    path: Path | None = places.builds / run
-    if path is not None and not (path / "about.json").is_file():
-        path = last_run(places.builds, lock.name)
+    run = run_name(lock, is_dev=is_dev)
+    own = places.builds / run
+    last = None if is_dev else last_run(places.builds, lock.name)
+    path = own if (own / "about.json").is_file() else last
     if path is None:
         why = ("nothing of it is done",)
         return Answer(run=run, compared="", stages=tuple(_rerun(item.name, why) for item in STAGES))
     records = StageRecords(DirectoryWorkspace(path, places.store, places.compiler_cache), paranoid=paranoid)
-    return Answer(run=run, compared=path.name, stages=_verdicts(lock, records, is_new=path.name != run))
+    verdicts = _verdicts(lock, records, is_new=path.name != run, is_dev=is_dev)
+    return Answer(run=run, compared=path.name, stages=verdicts)
 
 
 def _rerun(stage: str, why: tuple[str, ...]) -> Verdict:
     return Verdict(stage=stage, is_reused=False, why=why)
 
 
-def _verdicts(lock: Lock, records: StageRecords, *, is_new: bool) -> tuple[Verdict, ...]:
+def _verdicts(lock: Lock, records: StageRecords, *, is_new: bool, is_dev: bool) -> tuple[Verdict, ...]:
     plans = plan_all(lock)
-    whole = whole_keys(plans)
+    whole = whole_keys(plans, is_dev=is_dev)
     again: set[str] = set()
     found = []
     for item, plan in zip(STAGES, plans, strict=True):
-        doubts = records.doubts(plan.stage, whole[plan.stage], plan.makes) if item.is_kept else ()
-        why = tuple(_reasons(item, plan, doubts, again))
+        makes = watched(plan, is_dev=is_dev)
+        doubts = records.doubts(plan.stage, whole[plan.stage], makes) if item.is_kept else ()
+        needs = carrying(plan, is_dev=is_dev)
+        why = tuple(_reasons(item, doubts, [name for name in needs if name in again], again))
+        if asks_each_time(plan.stage, is_dev=is_dev):
+            why = (*why, "people edit here: ninja is asked each time what is new")
         if is_new and not why:
             why = ("nothing that decides it changed, but a new workspace is empty",)
         if why:
@@ -115,7 +119,7 @@ def _verdicts(lock: Lock, records: StageRecords, *, is_new: bool) -> tuple[Verdi
     return tuple(found)
 
 
-def _reasons(item: Stage, plan: StagePlan, doubts: tuple[Doubt, ...], again: set[str]) -> Iterator[str]:
+def _reasons(item: Stage, doubts: tuple[Doubt, ...], needs: list[str], again: set[str]) -> Iterator[str]:
     """Its own reasons, then the stages that it builds on and that run again."""
     if not item.is_kept:
         yield "what it makes lies outside of the workspace: it looks each time"
@@ -123,7 +127,7 @@ def _reasons(item: Stage, plan: StagePlan, doubts: tuple[Doubt, ...], again: set
     for doubt in doubts:
         if doubt.what not in earlier:
             yield _named(doubt)
-    yield from (f"stage {name} runs again" for name in plan.needs if name in again)
+    yield from (f"stage {name} runs again" for name in needs)
 
 
 def _named(doubt: Doubt) -> str:

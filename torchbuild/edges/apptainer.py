@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from torchbuild.edges.atomic import remove_tree, temp_beside, translated
 from torchbuild.edges.container import ContainerExecutor
 from torchbuild.edges.process import capture
+from torchbuild.edges.sandbox_limits import limited
 from torchbuild.errors import HostError
 from torchbuild.model.command import BUILD_ROOT
 
@@ -73,7 +74,7 @@ class ApptainerExecutor(ContainerExecutor):
             root: the workspace's root, which the build sees at the fixed path.
             store: locked inputs, read-only inside.
             cache: outlives the build, writable inside.
-            jobs: compiles at a time; None leaves it to the build.
+            jobs: compiles at a time, and processors that a command runs on; None for all.
             memory_gib: GiB that a command may use, swap included; None for no limit.
 
         Raises:
@@ -122,16 +123,18 @@ class ApptainerExecutor(ContainerExecutor):
         mounts = self._mounts
         binds = ((mounts.root, "", "rw"), (mounts.store, "/store", "ro"), (mounts.cache, "/cache", "rw"))
         alone = ["--net", "--network=none", "--uts", "--hostname=localhost"] if network == "none" else []
-        return [
+        words = [
             *(self._engine, "--silent", "exec", "--containall", "--cleanenv", "--no-home", "--fakeroot"),
             *(f"--bind={path}:{BUILD_ROOT}{below}:{mode}" for path, below, mode in binds),
             *(*alone, *self._limits(), f"--workdir={container}", "--pwd=/"),
             *(str(self._directory), "/bin/sh"),
         ]
+        return limited(words, self._jobs)
 
     def _limits(self) -> list[str]:
-        limits = super()._limits()
-        return [limit.removesuffix("b") if limit.startswith("--memory") else limit for limit in limits]
+        """Memory alone: processors and the rest are inherited, which needs no control group."""
+        limits = [limit for limit in super()._limits() if limit.startswith("--memory")]
+        return [limit.removesuffix("b") for limit in limits]
 
     def _not_started(self, evidence: tuple[str, ...]) -> HostError:
         return HostError(

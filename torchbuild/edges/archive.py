@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, BinaryIO, NoReturn
 
@@ -18,11 +18,13 @@ from torchbuild.edges.archive_members import LONGEST_NAME, Member, members, read
 from torchbuild.edges.atomic import leftovers, remove_tree, replace_directory, temp_beside, translated
 from torchbuild.errors import FetchError
 
-__all__ = ["read_member", "read_members", "unpack"]
+__all__ = ["called", "check", "read_member", "read_members", "unpack"]
 
 _CHUNK = 1 << 20
 _SMALL = 16 << 20
 """Bytes that `read_member` reads at most."""
+LIMIT_BYTES = 32 * 2**30
+"""Bytes that all members of an archive may have together."""
 _LONGEST_PART, _MOST_LINKS, _MOST_MEMBERS = 255, 40, 2_000_000
 _LATEST = float(2**33)
 """Time stamps beyond this (the year 2242) overflow somewhere; they become 1970."""
@@ -36,7 +38,7 @@ def unpack(
     *,
     strip: int = 0,
     only: str | None = None,
-    limit_bytes: int = 32 * 2**30,
+    limit_bytes: int = LIMIT_BYTES,
 ) -> None:
     """Unpack into `destination`, which is replaced where it exists. Whole, or not at all.
 
@@ -73,6 +75,32 @@ def unpack(
         raise
 
 
+def check(archive: Path, *, strip: int = 0, only: str | None = None, limit_bytes: int = LIMIT_BYTES) -> None:
+    """Refuse what `unpack` with the same arguments would refuse, without writing anything.
+
+    Raises:
+        FetchError: as `unpack`.
+        HostError: ``not-writable`` (no right to read it), ``file-missing``.
+    """
+    layer, below = _Layer(archive, None, limit_bytes), _parts(archive, only or "")
+    with contextlib.closing(members(archive)) as packed:
+        for member in packed:
+            layer.lay(member, strip, below)
+    layer.finish(only)
+
+
+@contextlib.contextmanager
+def called(name: str, archive: Path) -> Iterator[None]:
+    """In errors of the body, call the archive what the recipe calls it; where it lies is told as well."""
+    try:
+        yield
+    except FetchError as error:
+        if str(archive) in error.what:
+            error.what = error.what.replace(str(archive), name)
+            error.why = (*error.why, f"the file: {archive}")
+        raise
+
+
 def read_member(archive: Path, name_suffix: str, *, strip: int = 1) -> bytes | None:
     """One small file out of an archive, without unpacking it.
 
@@ -103,19 +131,21 @@ def read_members(archive: Path, wanted: Callable[[str], bool], *, strip: int = 1
     Args:
         archive: the file.
         wanted: asked of every regular file once, by the name that is left after `strip` leading parts.
-        strip: leading parts to ignore; what has no more parts than that is no file of the tree.
+        strip: leading parts to ignore.
 
     Raises:
-        As `read_member`.
+        As `read_member`, and as `unpack` for members that it would refuse.
     """
-    found = {}
+    found, layer = {}, _Layer(archive, None, LIMIT_BYTES)
     with contextlib.closing(members(archive)) as packed:
         for member in packed:
+            layer.lay(member, strip, ())
             parts = [part for part in member.name.split("/") if part not in ("", ".")][strip:]
             if member.kind in ("file", "hardlink") and parts and ".." not in parts:
                 name = "/".join(parts)
                 if wanted(name) and member.kind == "file":
                     found[name] = _bytes_of(archive, member)
+    layer.finish(None)
     return found
 
 
@@ -130,9 +160,12 @@ def _bytes_of(archive: Path, member: Member) -> bytes:
 
 
 class _Layer:
-    """Lays members into a fresh directory. It knows all that was laid, so that it can refuse."""
+    """Lays members into a fresh directory. It knows all that was laid, so that it can refuse.
 
-    def __init__(self, archive: Path, root: Path, limit: int) -> None:
+    Without a directory it only looks.
+    """
+
+    def __init__(self, archive: Path, root: Path | None, limit: int) -> None:
         self._archive, self._root, self._limit = archive, root, limit
         self._bytes = self._members = 0
         self._kinds: dict[_Parts, str] = {(): "directory"}
@@ -148,8 +181,8 @@ class _Layer:
         if not parts or parts[: len(only)] != only:
             return
         self._take_name(member, parts)
-        if member.kind == "file":
-            self._write(member, parts)
+        if member.kind == "file" and self._root is not None:
+            self._write(self._root.joinpath(*parts), member)
         elif member.kind == "hardlink":
             self._link(member, parts, strip)
         elif member.kind == "symlink":
@@ -166,6 +199,8 @@ class _Layer:
             )
         for parts, member in self._links.items():
             self._follow(parts, member)
+        if self._root is None:
+            return
         with translated(self._root):
             for parts, member in self._links.items():
                 self._root.joinpath(*parts).symlink_to(member.target)
@@ -205,14 +240,14 @@ class _Layer:
             self._refuse(member, f"seen: the name is there already, as a {self._kinds[parts]}")
 
     def _make_directory(self, parts: _Parts) -> None:
-        place = self._root.joinpath(*parts)
-        with translated(place):
-            place.mkdir()
-            place.chmod(0o755)
+        if self._root is not None:
+            place = self._root.joinpath(*parts)
+            with translated(place):
+                place.mkdir()
+                place.chmod(0o755)
         self._kinds[parts] = "directory"
 
-    def _write(self, member: Member, parts: _Parts) -> None:
-        place = self._root.joinpath(*parts)
+    def _write(self, place: Path, member: Member) -> None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
         with reading(self._archive):
             data = member.open()
@@ -231,6 +266,8 @@ class _Layer:
             self._refuse(member, f"seen: a hard link to {member.target!a}: {error}", error)
         if self._kinds.get(target) not in ("file", "hardlink"):
             self._refuse(member, f"seen: a hard link to {member.target!a}, which is no file laid before it")
+        if self._root is None:
+            return
         with translated(self._root):
             os.link(self._root.joinpath(*target), self._root.joinpath(*parts), follow_symlinks=False)
 

@@ -17,6 +17,7 @@ from torchbuild.edges.lifeline import ENTRY, NO_DIRECTORY, NO_PROGRAM, Lifeline,
 from torchbuild.edges.mounts import Mounts
 from torchbuild.edges.process import attach, capture, run_process
 from torchbuild.edges.sandbox import CAPABILITIES
+from torchbuild.edges.sandbox_limits import limits_to_ask_for
 from torchbuild.errors import HostError
 from torchbuild.model.command import BUILD_ROOT, Command
 
@@ -220,6 +221,7 @@ class ContainerExecutor:
             *("run", "--rm", "--init", "--pull=never", f"--name={container}", f"--network={network}"),
             *("--log-driver=none", "--security-opt=label=disable", "--entrypoint=/bin/sh", "--cap-drop=ALL"),
             *(f"--cap-add={name}" for name in CAPABILITIES),
+            *(f"--ulimit={name}={soft}:{hard}" for name, (soft, hard) in limits_to_ask_for().items()),
             *(f"--label={name}={value}" for name, value in self._labels.items()),
             *(*hostname, *self._limits(), *self._user()),
             *self._volumes,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING
@@ -10,11 +11,12 @@ from torchbuild.edges.atomic import translated
 from torchbuild.errors import FetchError, HostError, TorchbuildError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from concurrent.futures import Future
     from pathlib import Path
 
     from torchbuild.context import Store
+    from torchbuild.edges.disk_watch import DiskWatch
     from torchbuild.edges.fetch_one import Places
     from torchbuild.edges.locators import MirrorSettings
     from torchbuild.model.artifact import Artifact
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["Downloader"]
 
 _AT_ONCE = 4
+_LOOK_S = 0.1
+"""Seconds between two looks at whether waiting has become pointless."""
 
 
 class _Meter:
@@ -34,12 +38,11 @@ class _Meter:
         self._tell = tell
         self._lock = threading.Lock()
 
-    def listener(self, artifact: Artifact, stop: threading.Event) -> Callable[[int], None]:
+    def listener(self, artifact: Artifact, stop: _Stop) -> Callable[[int], None]:
         """What to tell how many bytes of `artifact` are here; ends its transfer once `stop` is set."""
 
         def note(done: int) -> None:
-            if stop.is_set():
-                raise _StoppedError
+            stop.check()
             with self._lock:
                 self._done[artifact.sha256] = done
                 self._tell(sum(self._done.values()), self._total, artifact.name)
@@ -49,6 +52,31 @@ class _Meter:
 
 class _StoppedError(Exception):
     """Another thread saw the user's Ctrl-C, or a machine that cannot go on."""
+
+
+class _Stop(threading.Event):
+    """Set once going on is pointless; until then it can be made to wait."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._may_go = threading.Event()
+        self._may_go.set()
+
+    def pause(self) -> bool:
+        """Have whoever checks wait; it always can be."""
+        self._may_go.clear()
+        return True
+
+    def resume(self) -> None:
+        """Let it go on."""
+        self._may_go.set()
+
+    def check(self) -> None:
+        """Wait while paused; _StoppedError where it is over."""
+        while not self._may_go.wait(_LOOK_S) and not self.is_set():
+            pass
+        if self.is_set():
+            raise _StoppedError
 
 
 class Downloader:
@@ -77,6 +105,14 @@ class Downloader:
         self._mirrors = mirrors
         self._recipe_dir = recipe_dir
         self._pause = pause
+        self._tell: Callable[[str], None] = lambda _text: None
+        self._unconnected: dict[str, FetchError] = {}
+        self.watch: DiskWatch | None = None
+        """Has transfers wait while there is too little space, if set."""
+
+    def report_to(self, tell: Callable[[str], None]) -> None:
+        """From now on `tell` hears, in one line each, of addresses that were passed over."""
+        self._tell = tell
 
     def fetch(self, artifacts: Sequence[Artifact], on_progress: Callable[[int, int, str], None]) -> None:
         """Bring each into the store; those there are not fetched again.
@@ -107,29 +143,38 @@ class Downloader:
         partial = self._cache_dir / "partial"
         with translated(partial):
             partial.mkdir(parents=True, exist_ok=True)
-        stop = threading.Event()
+        stop = _Stop()
         web = Web(pause=self._patience(stop))
-        places = Places(self._store, partial, self._recipe_dir, self._mirrors, web)
+        places = Places(
+            self._store, partial, self._recipe_dir, self._mirrors, web, self._tell, self._unconnected
+        )
         try:
-            failures = _bring_all(places, missing, _Meter(missing, on_progress), stop)
+            with self._watched(stop):
+                failures = _bring_all(places, missing, _Meter(missing, on_progress), stop)
         finally:
             web.close()
         _raise_together(failures, len(missing))
 
-    def _patience(self, stop: threading.Event) -> Callable[[float], None]:
+    @contextlib.contextmanager
+    def _watched(self, stop: _Stop) -> Iterator[None]:
+        """The body, whose transfers stand still while space is low."""
+        if self.watch is None:
+            yield
+            return
+        with self.watch.over(stop.pause, stop.resume, stop.set):
+            yield
+
+    def _patience(self, stop: _Stop) -> Callable[[float], None]:
         """A pause that ends at once where waiting has become pointless."""
 
         def wait_or_stop(seconds: float) -> None:
             (self._pause or stop.wait)(seconds)
-            if stop.is_set():
-                raise _StoppedError
+            stop.check()
 
         return wait_or_stop
 
 
-def _bring_all(
-    places: Places, missing: list[Artifact], meter: _Meter, stop: threading.Event
-) -> list[TorchbuildError]:
+def _bring_all(places: Places, missing: list[Artifact], meter: _Meter, stop: _Stop) -> list[TorchbuildError]:
     """Everything that can be brought; the failures, in the order asked for."""
     with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="fetch") as pool:
         jobs = [
@@ -146,14 +191,13 @@ def _bring_all(
 
 
 def _job(
-    places: Places, artifact: Artifact, on_bytes: Callable[[int], None], stop: threading.Event
+    places: Places, artifact: Artifact, on_bytes: Callable[[int], None], stop: _Stop
 ) -> TorchbuildError | None:
     """One file; what only concerns that file is returned, what ends everything is raised."""
     from torchbuild.edges.fetch_one import bring  # noqa: PLC0415  as above
 
-    if stop.is_set():
-        return None
     try:
+        stop.check()
         bring(places, artifact, on_bytes)
     except _StoppedError:
         return None

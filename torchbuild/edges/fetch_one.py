@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,11 +26,12 @@ from torchbuild.edges.locators import (
 )
 from torchbuild.edges.package_index import PackageIndex
 from torchbuild.edges.web import Wanted, Web, forget
+from torchbuild.edges.web_session import is_unconnected
 from torchbuild.errors import FetchError, RecipeError
 from torchbuild.model.artifact import locator_kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from torchbuild.context import Store
     from torchbuild.model.artifact import Artifact
@@ -54,6 +55,10 @@ class Places:
     """Where this machine gets things."""
     web: Web
     """HTTP."""
+    tell: Callable[[str], None] = field(default=lambda _text: None)
+    """Hears in one line where an address is passed over and the next one is asked."""
+    unconnected: dict[str, FetchError] = field(default_factory=dict)
+    """Hosts that took no connection, and how each said so: they are not asked again while others are left."""
 
     @cached_property
     def index(self) -> PackageIndex:
@@ -125,9 +130,11 @@ def _from_candidates(
 ) -> None:
     """The first candidate that gives the bytes; a wrong file is never passed over in silence."""
     failure: FetchError | None = None
-    for url in candidates(places, artifact.locator):
+    left = list(candidates(places, artifact.locator))
+    while left:
+        url = left.pop(0)
         try:
-            _from_one(places, artifact, Wanted(url, artifact.size, on_bytes), partial)
+            _from_next(places, artifact, Wanted(url, artifact.size, on_bytes), partial, left)
         except FetchError as error:
             if error.reference not in _NEXT:
                 raise
@@ -140,16 +147,44 @@ def _from_candidates(
         raise failure
 
 
-def _from_one(places: Places, artifact: Artifact, wanted: Wanted, partial: Path) -> None:
+def _from_next(
+    places: Places, artifact: Artifact, wanted: Wanted, partial: Path, left: Sequence[str]
+) -> None:
+    """From this address; what comes of it decides how others of its host are asked."""
+    host, known = urlsplit(wanted.url).netloc, places.unconnected
+    others = [url for url in left if urlsplit(url).netloc not in {host, *known}]
+    if host in known and others:
+        raise _not_asked(wanted.url, known[host])
+    try:
+        _from_one(places, artifact, wanted, partial, is_hurried=host in known or bool(others))
+    except FetchError as error:
+        is_new = is_unconnected(error.__cause__) and known.setdefault(host, error) is error
+        if others and error.reference in _NEXT and error.reference != "not-found":
+            again = f"; {host} is not asked again in this run" if is_new else ""
+            places.tell(f"{error.what}; asking {without_credentials(others[0])} instead{again}")
+        raise
+    known.pop(host, None)
+
+
+def _not_asked(url: str, before: FetchError) -> FetchError:
+    return FetchError(
+        "not-reachable",
+        f"{without_credentials(url)}: not asked, its host took no connection before",
+        why=(before.what, *before.why),
+        fix=before.fix,
+    )
+
+
+def _from_one(places: Places, artifact: Artifact, wanted: Wanted, partial: Path, *, is_hurried: bool) -> None:
     resumed = partial.exists() and partial.stat().st_size > 0
-    _transfer(places.web, wanted, partial)
+    _transfer(places.web, wanted, partial, is_hurried=is_hurried)
     try:
         _keep(places.store, partial, artifact.sha256, wanted.url)
     except FetchError:
         if not resumed:
             raise
         # The first part may have come from another version of the file: once more, all from here.
-        _transfer(places.web, wanted, partial)
+        _transfer(places.web, wanted, partial, is_hurried=is_hurried)
         _keep(places.store, partial, artifact.sha256, wanted.url)
 
 
@@ -168,9 +203,9 @@ def _keep(store: Store, partial: Path, sha256: str, url: str) -> None:
     forget(partial)
 
 
-def _transfer(web: Web, wanted: Wanted, partial: Path) -> None:
+def _transfer(web: Web, wanted: Wanted, partial: Path, *, is_hurried: bool) -> None:
     if not wanted.url.startswith("file:"):
-        web.bring(wanted, partial)
+        web.bring(wanted, partial, is_hurried=is_hurried)
         return
     # An index in a directory of this machine.
     path = Path(url2pathname(urlsplit(wanted.url).path))

@@ -1,24 +1,22 @@
 """What was fetched and is not needed, by last use: stored files, repositories, images, half downloads.
 
-What a live lock names is never removed, whatever its age, whatever the limit. A lock is taken for what it
-says and not for what this version understands: each digest in its text counts, and each text in quotes that
-is the address of a repository.
+What a live lock names is never removed, whatever its age, whatever the limit: a lock in this builds folder,
+or one that a workspace of another registered in the cache. See `torchbuild.edges.live_locks`.
 """
 
 from __future__ import annotations
 
 import os
-import re
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from torchbuild.edges.atomic import leftovers, remove_tree, temp_beside, translated
-from torchbuild.edges.git_cache import bare_of
 from torchbuild.edges.housekeeping import Removed, Skipped, tree_bytes
-from torchbuild.errors import FetchError, HostError, UsageError
+from torchbuild.edges.live_locks import Named, Registered, forget, names_of, registered
+from torchbuild.errors import HostError, UsageError
 from torchbuild.model.artifact import is_sha256
 
 if TYPE_CHECKING:
@@ -27,9 +25,6 @@ if TYPE_CHECKING:
     from torchbuild.edges.store import DirectoryStore
 
 __all__ = ["Collected", "Places", "Thing", "collect"]
-
-_DIGEST = re.compile(rb"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
-_QUOTED = re.compile(rb"\"([^\"\n]*)\"|'([^'\n]*)'")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,6 +41,8 @@ class Places:
     """Unpacked images, by their ids."""
     builds: Path
     """Workspaces; the lock in each is live."""
+    live: Path
+    """What workspaces of any builds folder registered in the cache."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -112,13 +109,16 @@ def collect(
     """
     with ExitStack() as stack:
         alone = dry_run or stack.enter_context(places.store.alone())
-        digests, texts = _live([*_workspace_locks(places.builds), *map(_existing, keep_locks)])
-        things = sorted(_things(places, digests, texts), key=lambda item: (item.last_used, item.path))
+        entries = registered(places.live)
+        live = _live([*_workspace_locks(places.builds), *map(_existing, keep_locks)], entries)
+        things = sorted(_things(places, live), key=lambda item: (item.last_used, item.path))
         size = sum(item.size for item in things)
         if not alone:
             why = "a lock is in the making, or another collection is at work"
             kept = tuple(Skipped(path=item.path, why=why) for item in things)
             return Collected(removed=(), kept=kept, size=size)
+        if not dry_run:
+            forget(entries)
         return _removed_in_order(things, size, most, dry_run=dry_run)
 
 
@@ -165,22 +165,22 @@ def _existing(path: Path) -> Path:
     return path
 
 
-def _live(locks: Iterable[Path]) -> tuple[set[str], set[str]]:
-    """Every digest and every quoted text of the locks."""
-    digests: set[str] = set()
-    texts: set[str] = set()
+def _live(locks: Iterable[Path], entries: Iterable[Registered]) -> Named:
+    """All that the locks and the entries of other builds folders name."""
+    live = Named()
+    for item in entries:
+        live |= Named() if item.is_gone else item.named
     for path in locks:
         with translated(path):
             try:
                 content = path.read_bytes()
             except FileNotFoundError:  # its workspace has just been removed
                 continue
-        digests |= {found.decode() for found in _DIGEST.findall(content)}
-        texts |= {(double or single).decode(errors="replace") for double, single in _QUOTED.findall(content)}
-    return digests, texts
+        live |= names_of(content)
+    return live
 
 
-def _things(places: Places, digests: set[str], texts: set[str]) -> Iterator[Thing]:
+def _things(places: Places, live: Named) -> Iterator[Thing]:
     root = places.store.root() / "sha256"
     for entry in places.store.entries():
         yield Thing(
@@ -188,29 +188,22 @@ def _things(places: Places, digests: set[str], texts: set[str]) -> Iterator[Thin
             path=root / entry.sha256[:2] / entry.sha256,
             size=entry.size,
             last_used=entry.last_used,
-            is_live=entry.sha256 in digests,
+            is_live=entry.sha256 in live.digests,
             remove=partial(_remove_stored, places.store, entry.sha256),
         )
     for path in (
         left for place in (*root.glob("??"), places.repositories, places.roots) for left in leftovers(place)
     ):
         yield _leftover(path)
-    live = set(_repository_names(places.repositories, texts))
     for path in _below(places.repositories):
         if path.suffix == ".git" and path.is_dir():
-            yield _guarded("repository", path, is_live=path.name in live)
+            yield _guarded("repository", path, is_live=path.name in live.repositories)
     for path in _below(places.parts):
         if is_sha256(path.name):
-            yield _guarded("part", path, is_live=path.name in digests)
+            yield _guarded("part", path, is_live=path.name in live.digests)
     for path in _below(places.roots):
         if is_sha256(path.name) and path.is_dir():
-            yield _guarded("root", path, is_live=path.name in digests)
-
-
-def _repository_names(repositories: Path, texts: set[str]) -> Iterator[str]:
-    for text in texts:
-        with suppress(FetchError):  # no address at all
-            yield bare_of(repositories, text).name
+            yield _guarded("root", path, is_live=path.name in live.digests)
 
 
 def _below(folder: Path) -> list[Path]:

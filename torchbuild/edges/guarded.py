@@ -8,6 +8,7 @@ executor is guarded alike.
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import stat
 from importlib.resources import files
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from torchbuild.edges.atomic import remove_tree, translated, write_text
-from torchbuild.edges.offline_report import OfflineRecord, network_asked, parse_record
+from torchbuild.edges.offline_report import OfflineRecord, asked_in, network_asked, parse_record
 from torchbuild.errors import HostError
 from torchbuild.model.command import BUILD_ROOT, Command
 
@@ -37,6 +38,8 @@ from {_PACKAGE}.offline import main
 sys.exit(main())
 """
 _LARGEST_RECORD = 1 << 20
+_ASKED = 93
+"""The guard's exit code where the command asked for a network."""
 _EVIDENCE_LINES = 20
 
 
@@ -78,7 +81,7 @@ class GuardedExecutor:
         self._folder = root / GUARD_FOLDER
         self._endpoints = tuple(endpoints)
         self._despite_open_network = despite_open_network
-        self._is_laid = self._has_warned = False
+        self._has_warned = False
         self._is_alone: bool | None = None
 
     @property
@@ -107,8 +110,10 @@ class GuardedExecutor:
         self._settle()
         self._lay()
         guarded = command.model_copy(update={"argv": (*self._guard(), "--", *command.argv)})
-        done = self._executor.run(guarded, log=log, on_line=on_line, append=append)
-        self._judge(command, done, self._read())
+        with self._record() as file:
+            done = self._executor.run(guarded, log=log, on_line=on_line, append=append)
+            record = parse_record(os.pread(file, _LARGEST_RECORD, 0).decode(errors="replace"))
+        self._judge(command, done, record)
         return done
 
     def put(self, source: Path, destination: str) -> None:
@@ -140,44 +145,33 @@ class GuardedExecutor:
             self._is_alone = isinstance(self._executor, _Sharing) and self._executor.share_network()
 
     def _lay(self) -> None:
-        """Lay the guard once, anew: what an earlier build left there, links above all, is not followed."""
+        """Lay the guard where it is not as it was laid: what a build left in its place is not run."""
         with translated(self._folder):
-            if not self._is_laid:
+            if not _is_whole(self._folder, _content()):
                 remove_tree(self._folder)
                 self._folder.mkdir(parents=True)
-                for item in files("torchbuild.shim").iterdir():
-                    if item.name.endswith(".py"):
-                        target = self._folder / _PACKAGE / item.name
-                        write_text(target, item.read_text(encoding="utf-8"))
-                write_text(self._folder / "__main__.py", _START)
-                self._is_laid = True
-            with self._opened() as folder, contextlib.suppress(FileNotFoundError):
-                os.unlink(_RECORD, dir_fd=folder)
+                for name, text in _content().items():
+                    write_text(self._folder / name, text)
 
     @contextlib.contextmanager
-    def _opened(self) -> Iterator[int]:
-        folder = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    def _record(self) -> Iterator[int]:
+        """The record, made before the command runs: what a build lays in its place is not what is read."""
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        with translated(self._folder), _opened(self._folder) as folder:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(_RECORD, dir_fd=folder)
+            file = os.open(_RECORD, flags, 0o644, dir_fd=folder)
         try:
-            yield folder
+            yield file
         finally:
-            os.close(folder)
-
-    def _read(self) -> OfflineRecord:
-        """The record; a build may have laid anything in its place."""
-        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
-        try:
-            with self._opened() as folder:
-                file = os.open(_RECORD, flags, dir_fd=folder)
-            with os.fdopen(file, "rb") as handle:
-                if not stat.S_ISREG(os.fstat(handle.fileno()).st_mode):
-                    return OfflineRecord()
-                return parse_record(handle.read(_LARGEST_RECORD).decode(errors="replace"))
-        except OSError:
-            return OfflineRecord()
+            os.close(file)
 
     def _judge(self, command: Command, done: Completed, record: OfflineRecord) -> None:
-        if record.asked:
-            raise network_asked(record.asked, tail=done.tail[-_EVIDENCE_LINES:], log=str(done.log))
+        asked = record.asked
+        if not asked and not record.watch and done.exit_code == _ASKED:
+            asked = asked_in(done.tail)
+        if asked:
+            raise network_asked(asked, tail=done.tail[-_EVIDENCE_LINES:], log=str(done.log))
         if record.program_missing:
             raise HostError(
                 "program-missing",
@@ -211,8 +205,52 @@ class GuardedExecutor:
         if record.watch == "none":
             return f"what a build asks the network for is refused but not told: {record.why_unwatched}"
         if record.watch == "deny":
-            return f"no Internet socket is made in the build, not even for loopback: {record.why_unwatched}"
+            return f"no socket of the build connects, not even to loopback: {record.why_unwatched}"
         return ""
+
+
+@functools.cache
+def _content() -> dict[str, str]:
+    """The guard's files, by their place below its folder."""
+    shim = (item for item in files("torchbuild.shim").iterdir() if item.name.endswith(".py"))
+    laid = {f"{_PACKAGE}/{item.name}": item.read_text(encoding="utf-8") for item in shim}
+    return {**laid, "__main__.py": _START}
+
+
+def _is_whole(folder: Path, content: dict[str, str]) -> bool:
+    """Whether it holds these files, as they are, and none beside them that an interpreter could take."""
+    try:
+        with _opened(folder) as top, _opened(_PACKAGE, top) as package:
+            inner = os.listdir(package)  # noqa: PTH208  by descriptor
+            names = {*os.listdir(top), *(f"{_PACKAGE}/{name}" for name in inner)}  # noqa: PTH208  the same
+            if names - {_RECORD, _PACKAGE} != content.keys() or _is_folder(_RECORD, top):
+                return False
+            return all(_read(name, top) == text.encode() for name, text in content.items())
+    except OSError:
+        return False
+
+
+def _is_folder(name: str, folder: int) -> bool:
+    with contextlib.suppress(FileNotFoundError):
+        return stat.S_ISDIR(os.lstat(name, dir_fd=folder).st_mode)
+    return False
+
+
+def _read(name: str, folder: int) -> bytes | None:
+    file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    with os.fdopen(file, "rb") as handle:
+        return handle.read() if stat.S_ISREG(os.fstat(handle.fileno()).st_mode) else None
+
+
+@contextlib.contextmanager
+def _opened(folder: Path | str, within: int | None = None) -> Iterator[int]:
+    """A directory itself, not where a link in its place leads."""
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    handle = os.open(folder, flags, dir_fd=within)
+    try:
+        yield handle
+    finally:
+        os.close(handle)
 
 
 def _open_network(name: str, why: str) -> HostError:

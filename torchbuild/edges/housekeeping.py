@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from torchbuild.edges.atomic import TEMP_PREFIX, leftovers, remove_tree, temp_beside, translated
+from torchbuild.edges.live_locks import registered
 from torchbuild.edges.workspace import about, held, refuse_busy
 from torchbuild.errors import HostError
+from torchbuild.model.artifact import is_sha256
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
@@ -32,6 +34,7 @@ __all__ = [
     "last_run",
     "sizes",
     "tree_bytes",
+    "unpacked_images",
     "workspaces",
 ]
 
@@ -66,6 +69,8 @@ class Sizes:
     """By digest."""
     caches: tuple[tuple[Path, int], ...]
     """Each cache directory with its bytes on the disk."""
+    images: tuple[tuple[Path, int], ...] = ()
+    """Each unpacked image with its bytes on the disk."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -103,13 +108,16 @@ class Cleaned:
         return sum(item.size for item in self.removed)
 
 
-def sizes(builds: Path, store: DirectoryStore, caches: Iterable[Path] = ()) -> Sizes:
+def sizes(
+    builds: Path, store: DirectoryStore, caches: Iterable[Path] = (), *, roots: Path | None = None
+) -> Sizes:
     """Measure all that we keep on this machine.
 
     Args:
         builds: the directory of all workspaces.
         store: the store.
         caches: further directories, such as the compiler cache and the bare repositories.
+        roots: the directory of unpacked images.
 
     Raises:
         HostError: ``not-writable`` (no right to look), ``file-operation-failed``.
@@ -118,7 +126,21 @@ def sizes(builds: Path, store: DirectoryStore, caches: Iterable[Path] = ()) -> S
         workspaces=workspaces(builds),
         store=store.entries(),
         caches=tuple((cache, tree_bytes(cache)) for cache in caches),
+        images=tuple((path, tree_bytes(path)) for path in unpacked_images(roots)) if roots else (),
     )
+
+
+def unpacked_images(roots: Path) -> tuple[Path, ...]:
+    """The images that we unpacked below `roots`; the files that somebody brought there are theirs.
+
+    Raises:
+        HostError: ``not-writable`` (no right to look), ``file-operation-failed``.
+    """
+    if not roots.is_dir():
+        return ()
+    with translated(roots):
+        found = (path for path in roots.iterdir() if is_sha256(path.name))
+        return tuple(sorted(path for path in found if path.is_dir() and not path.is_symlink()))
 
 
 def workspaces(builds: Path) -> tuple[WorkspaceUse, ...]:
@@ -189,6 +211,8 @@ def clean(
     store: DirectoryStore | None = None,
     keep: Collection[str] = (),
     caches: Iterable[Path] = (),
+    roots: Path | None = None,
+    live: Path | None = None,
 ) -> Cleaned:
     """Remove what is asked for, but nothing that a build holds. Links are removed, never followed.
 
@@ -201,6 +225,8 @@ def clean(
         store: the store to empty; None leaves it alone.
         keep: digests that stay in the store.
         caches: directories to remove whole; one that is not there is not mentioned.
+        roots: the directory whose unpacked images are removed; None leaves them alone.
+        live: where workspaces of other builds folders are registered: what one of them holds stays too.
 
     Returns:
         What is gone, and what is not and why: a thing that cannot be removed does not stop the others.
@@ -216,8 +242,11 @@ def clean(
     ]
     if store is not None:
         shared += _stored(store, keep)
+    if roots is not None:
+        shared += [(path, partial(_remove_image, path)) for path in unpacked_images(roots)]
+        shared += [(path, partial(_remove_whole, path)) for path in leftovers(roots)]
     with contextlib.ExitStack() as stack:
-        busy = bool(shared) and any(_is_busy(path) for path in _workspace_paths(builds))
+        busy = bool(shared) and (any(map(_is_busy, _workspace_paths(builds))) or _is_busy_elsewhere(live))
         alone = store is None or stack.enter_context(store.alone())
         outcomes += [
             Skipped(path=path, why="a build runs and may read it")
@@ -228,6 +257,16 @@ def clean(
     return Cleaned(
         removed=tuple(item for item in outcomes if isinstance(item, Removed)),
         skipped=tuple(item for item in outcomes if isinstance(item, Skipped)),
+    )
+
+
+def _is_busy_elsewhere(live: Path | None) -> bool:
+    """Whether a build of another builds folder may run: one that cannot be looked at, for a day."""
+    entries = () if live is None else registered(live)
+    return any(
+        _is_busy(item.workspace) if item.workspace and item.is_seen else item.is_recent
+        for item in entries
+        if not item.is_gone
     )
 
 
@@ -252,6 +291,16 @@ def _remove_workspace(path: Path, builds: Path) -> int:
         gone = temp_beside(path)
         with translated(path):
             path.rename(gone)
+    return _remove_whole(gone)
+
+
+def _remove_image(path: Path) -> int:
+    """Under another name first: a root that has its name is whole."""
+    gone = temp_beside(path)
+    with translated(path):
+        path.rename(gone)
+        for suffix in ("json", "lock"):
+            path.with_name(f"{path.name}.{suffix}").unlink(missing_ok=True)
     return _remove_whole(gone)
 
 

@@ -16,7 +16,8 @@ __all__ = ["LocalExecutor"]
 class LocalExecutor(SandboxExecutor):
     """Runs commands on this machine; see `torchbuild.context.Executor`.
 
-    A command sees the machine as it is, but for the fixed path, a /tmp of its own and an empty /run.
+    A command sees the machine as it is, read-only, but for the fixed path, temporary directories of its own
+    (/tmp, /var/tmp, /dev/shm), the usual devices and the GPUs, and an empty /run.
     """
 
     name: ClassVar[str] = "local"
@@ -42,7 +43,7 @@ class LocalExecutor(SandboxExecutor):
             root: the workspace's root, which the build sees at the fixed path.
             store: locked inputs, read-only inside.
             cache: outlives the build, writable inside.
-            jobs: compiles at a time; None leaves it to the build.
+            jobs: compiles at a time, and processors that a command runs on; None for all.
             memory_gib: GiB that a command may use, swap included; None for no limit.
 
         Raises:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import Any
 
 from torchbuild.errors import StageError
 
-__all__ = ["OfflineRecord", "network_asked", "parse_record"]
+__all__ = ["OfflineRecord", "asked_in", "network_asked", "parse_record"]
 
 _MOST_ANCESTORS = 6
 _LONGEST = 300
+_SPOKEN = re.compile(r"torchbuild: no network here: (?P<who>.*) asked for (?P<what>.*)")
+_SERVICE_FIX = (
+    "Let its own services listen below /torchbuild or /tmp, or turn off the feature that asks for this one."
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,6 +46,15 @@ def parse_record(text: str) -> OfflineRecord:
     )
 
 
+def asked_in(lines: tuple[str, ...]) -> tuple[dict[str, Any], ...]:
+    """What the guard said aloud, where its record is gone: the last such line, or that nobody knows."""
+    for line in reversed(lines):
+        found = _SPOKEN.fullmatch(line.strip())
+        if found:
+            return ({"what": found["what"], "argv": [found["who"]]},)
+    return ({"what": "something; what it was is not on record", "argv": ["a process"]},)
+
+
 def _decoded(line: str) -> object:
     try:
         return json.loads(line)
@@ -65,18 +79,28 @@ def network_asked(asked: tuple[dict[str, Any], ...], *, tail: tuple[str, ...], l
     started = [item for item in listed if isinstance(item, dict)]
     return StageError(
         "network-asked",
-        f"the build asked the network for {what} and was stopped there",
+        f"the build asked {_whom(first)} {what} and was stopped there",
         why=(
             f"seen: {what}" + ("" if via in ("", what) else f", asked of the name server {via}"),
             asker,
             *(f"started by: {_words(item)}" for item in started[:_MOST_ANCESTORS]),
             "wanted: nothing is fetched between source and package",
         ),
-        fix="Lay what it fetches into the tree with [[source.overlay]] of the recipe, or turn off the "
+        fix=_SERVICE_FIX
+        if _is_service(first)
+        else "Lay what it fetches into the tree with [[source.overlay]] of the recipe, or turn off the "
         "feature that fetches it.",
         evidence=tail,
         link=log,
     )
+
+
+def _is_service(asked: dict[str, Any]) -> bool:
+    return asked.get("kind") == "service"
+
+
+def _whom(asked: dict[str, Any]) -> str:
+    return "for a service of the machine:" if _is_service(asked) else "the network for"
 
 
 def _words(process: dict[str, Any]) -> str:

@@ -7,6 +7,7 @@ import re
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+from shlex import quote
 
 from torchbuild.edges.git_command import local_git
 from torchbuild.errors import HostError, StageError
@@ -47,7 +48,8 @@ def apply(
         "patch-does-not-apply",
         f"{patch.name}: does not apply to the source tree",
         why=said or ("git gave no reason",),
-        fix=f"Change the patch so that it fits this source; try it: git apply --check -p{strip} {patch.name}",
+        fix=f"Change the patch so that it fits this source; try it in the tree:"
+        f" git apply --check -p{strip} {quote(str(patch))}",
     )
 
 

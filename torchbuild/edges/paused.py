@@ -47,6 +47,11 @@ class PausedTree:
             _signalled(process, signal.SIGCONT)
         self._stopped.clear()
 
+    def end(self) -> None:
+        """Kill what `pause` stopped, the root first: nothing of it runs again."""
+        for process in self._stopped.values():
+            _signalled(process, signal.SIGKILL)
+
     def _tree(self) -> list[psutil.Process]:
         import psutil  # noqa: PLC0415  only where something is paused
 
@@ -73,6 +78,11 @@ class PausedContainer:
         if self._is_paused:
             self._asked("unpause")
             self._is_paused = False
+
+    def end(self) -> None:
+        """Have the engine kill it; what is frozen cannot be killed."""
+        self.resume()
+        self._asked("kill")
 
     def _asked(self, verb: str) -> bool:
         with contextlib.suppress(HostError):  # not there yet, ended meanwhile, or the engine cannot freeze

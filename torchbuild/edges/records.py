@@ -20,6 +20,8 @@ __all__ = ["Doubt", "StageRecords"]
 
 _NOT_WATCHED = (".git", "__pycache__")
 """Names in which tools write while they only look."""
+_OF_NINJA = (".ninja_log", ".ninja_deps", ".ninja_lock")
+"""What ninja notes for itself, also where it only looks; without it all is built again."""
 _MOST_LINKS = 40
 
 
@@ -65,8 +67,9 @@ class StageRecords:
         watched = {entry.path for entry in record.manifest.entries}
         if not watched.issuperset(self._relative(makes)):
             yield Doubt("record", "another version recorded it, which watched less than the stage makes")
-        for path, what in differences(self._workspace.root, record.manifest, paranoid=self._paranoid):
-            yield Doubt("path", f"{path}: {what}")
+        for manifest in (record.manifest, record.also):
+            for path, what in differences(self._workspace.root, manifest, paranoid=self._paranoid):
+                yield Doubt("path", f"{path}: {what}")
         if _result(record) is None:
             yield Doubt("record", "another version recorded it, in words that this one does not know")
 
@@ -76,6 +79,20 @@ class StageRecords:
         manifest = Manifest((*made.entries, *_outside(result.rests_on)))
         dumped = StageResult.model_dump(result, mode="json")
         self._workspace.record(stage, key.digest, dumped, manifest, parts=key.parts)
+
+    def watch(self, stage: str, also: Sequence[str]) -> None:
+        """Let a stage that is recorded stand for paths that a later one went on with, as they are now.
+
+        Where one of them is damaged, the earlier stage runs again, which makes them anew.
+        """
+        record = self._workspace.recorded(stage)
+        if record is None or not (also or record.also.entries):
+            return
+        names = tuple(self._relative(also))
+        made = take(self._workspace.root, names, hashed=True, without=(*_NOT_WATCHED, *_OF_NINJA))
+        self._workspace.record(
+            stage, record.key, record.result, record.manifest, parts=record.parts, also=made
+        )
 
     def forget(self, stage: str) -> None:
         """Make the stage run again."""

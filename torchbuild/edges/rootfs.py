@@ -16,8 +16,9 @@ __all__ = ["RootfsExecutor"]
 class RootfsExecutor(SandboxExecutor):
     """Runs commands in the root of an image; see `torchbuild.context.Executor`.
 
-    A command sees the image's files, read-only, with devices, /proc, /sys, an empty /run and a /tmp of its
-    own. As in an engine's container it is root inside, and what it makes belongs to the caller.
+    A command sees the image's files, read-only, with the usual devices, /proc, /sys, an empty /run and
+    temporary directories of its own. As in an engine's container it is root inside, and what it makes belongs
+    to the caller.
     """
 
     name: ClassVar[str] = "rootfs"
@@ -45,7 +46,7 @@ class RootfsExecutor(SandboxExecutor):
             root: the workspace's root, which the build sees at the fixed path.
             store: locked inputs, read-only inside.
             cache: outlives the build, writable inside.
-            jobs: compiles at a time; None leaves it to the build.
+            jobs: compiles at a time, and processors that a command runs on; None for all.
             memory_gib: GiB that a command may use, swap included; None for no limit.
 
         Raises:

@@ -5,7 +5,8 @@ It runs in an interpreter of its own, on the standard library alone; `launcher` 
     [*launcher(), "--bind=SRC=DST", "--ro-bind=SRC=DST", "--no-network", "--", "/bin/true"]
 
 The process gets a mount namespace with a root that `torchbuild.edges.sandbox_root` makes: of this machine's
-entries or of an unpacked image's, and each DST beside them. A process-id namespace ends with the launcher,
+entries or of an unpacked image's, all of them read-only, and each DST beside them. It gets the limits of
+`torchbuild.edges.sandbox_limits`. A process-id namespace ends with the launcher,
 and the launcher ends with whoever started it, SIGKILL included: nothing outlives either. An ordinary user
 gets a user namespace too, in which the process keeps its number or, with ``--as-root``, is root; root needs
 none.
@@ -29,6 +30,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from torchbuild.edges.sandbox_limits import apply_limits, take_processors
 from torchbuild.edges.sandbox_root import build_root, call
 
 if TYPE_CHECKING:
@@ -91,6 +93,7 @@ class _Options(argparse.Namespace):
     image: str | None
     scratch: str | None
     group: str | None
+    processors: int
     as_root: bool
     no_network: bool
     chdir: str
@@ -120,8 +123,9 @@ def _parse(arguments: Sequence[str]) -> _Options:
         "--ro-bind", dest="bind", action="append", type=_read_only_bind, help="SRC=DST, read-only"
     )
     parser.add_argument("--image", help="an unpacked image, instead of this machine's own entries")
-    parser.add_argument("--scratch", help="a directory that is the process's /tmp")
+    parser.add_argument("--scratch", help="a directory that is the process's /tmp and /var/tmp")
     parser.add_argument("--group", help="a control group's file of processes, to be in it")
+    parser.add_argument("--processors", type=int, default=0, help="how many to run on; 0 for all")
     parser.add_argument("--as-root", action="store_true", help="a user is root inside, as in an engine")
     parser.add_argument("--no-network", action="store_true", help="only a loopback device")
     parser.add_argument("--chdir", default="/", help="where the process starts")
@@ -159,6 +163,7 @@ def _launch(options: _Options) -> int:
     if options.status_fd is not None:
         os.set_inheritable(options.status_fd, False)
     _enter_group(options.group)
+    take_processors(options.processors)
     _enter_namespaces(as_root=options.as_root, network=not options.no_network)
     # After the user namespace: a change of credentials takes the parent-death signal away.
     _die_with_parent()
@@ -206,6 +211,7 @@ def _execute(options: _Options) -> NoReturn:
     ):
         signal.signal(number, signal.SIG_DFL)
     os.umask(0o022)
+    apply_limits()
     _drop_rights()
     try:
         os.chdir(options.chdir)

@@ -12,7 +12,7 @@ import errno
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -24,20 +24,22 @@ _MS_REMOUNT, _MS_BIND, _MS_REC, _MS_PRIVATE = 32, 4096, 16384, 1 << 18
 _MS_NOATIME, _MS_NODIRATIME, _MS_RELATIME = 1024, 2048, 1 << 21
 _MNT_DETACH = 2
 
-# A remount that drops one of these is refused in a user namespace; statvfs names them with other numbers.
-_KEPT_FLAGS = (
-    (os.ST_NOSUID, _MS_NOSUID),
-    (os.ST_NODEV, _MS_NODEV),
-    (os.ST_NOEXEC, _MS_NOEXEC),
-    (os.ST_NOATIME, _MS_NOATIME),
-    (os.ST_NODIRATIME, _MS_NODIRATIME),
-    (os.ST_RELATIME, _MS_RELATIME),
-)
+# A remount that drops one of these is refused in a user namespace.
+_KEPT_FLAGS = {
+    "nosuid": _MS_NOSUID,
+    "nodev": _MS_NODEV,
+    "noexec": _MS_NOEXEC,
+    "noatime": _MS_NOATIME,
+    "nodiratime": _MS_NODIRATIME,
+    "relatime": _MS_RELATIME,
+}
 _STAGING = "/tmp"  # noqa: S108  only a mount point, covered by a tmpfs of our own before anything is written
 _SCRATCH = ("/tmp", "/var/tmp")  # noqa: S108  the process's own: a directory that is made for it alone
 _OLD = "/.old"
+_OUT_OF_REACH = (errno.EACCES, errno.ESTALE, errno.ENOTCONN)
 
 _DEVICES = ("full", "null", "random", "tty", "urandom", "zero")
+_GPU_DEVICES = ("dri", "dxg", "kfd", "nvidia*")
 _DEVICE_LINKS = {
     "fd": "/proc/self/fd",
     "stdin": "/proc/self/fd/0",
@@ -47,7 +49,10 @@ _DEVICE_LINKS = {
 }
 _RESOLVER = "/etc/resolv.conf"
 _HOSTS = "127.0.0.1 localhost\n::1 localhost\n"
-_NOT_OF_AN_IMAGE = frozenset({"dev", "etc", "proc", "run", "sys", "tmp"})
+_MADE = frozenset({"dev", "proc", "run", "sys", "tmp", _OLD[1:]})
+"""Whose entries these would be, they are made anew."""
+_KERNEL_SETTINGS = ("bus", "fs", "irq", "sys", "sysrq-trigger")
+"""Below /proc: what a root may write there is meant for the whole machine."""
 
 
 def build_root(
@@ -57,8 +62,8 @@ def build_root(
 
     Args:
         binds: what is shown beside the entries: whether it is read-only, where it is, where it is shown.
-        image: an unpacked image, whose entries are shown read-only; None for this machine's own.
-        scratch: a directory that is ``/tmp``; None for the machine's, or for an image one in memory.
+        image: an unpacked image, whose entries are shown; None for this machine's own. Both read-only.
+        scratch: a directory that is ``/tmp`` and ``/var/tmp``; None for ones in memory.
         network: whether the process has the machine's network, and thus needs its resolver.
 
     Raises:
@@ -69,18 +74,16 @@ def build_root(
     scratch = os.path.realpath(scratch) if scratch else None
     resolved = [(read_only, os.path.realpath(source), target) for read_only, source, target in binds]
     _pivot()
-    beside = {target.split("/")[1] for _, _, target in resolved} | {"proc", "run", _OLD[1:]}
-    _adopt_all(entries, beside | (_NOT_OF_AN_IMAGE if image else {"tmp"} if scratch else set()))
+    beside = _MADE | {target.split("/")[1] for _, _, target in resolved}
+    _adopt_all(entries, beside | {"etc"} if image else beside)
     if image:
         _make_etc(f"{entries}/etc", resolver)
-        _freeze(point for point in _mounts_below("/") if point != "/" and not _is_below(point, _OLD))
-        _make_dev()
+    _freeze(mount for mount in _mounts_below("/") if mount.point != "/" and not _is_below(mount.point, _OLD))
+    _make_dev(of_machine=not image)
     _mount_proc()
-    if image:
-        _mount_sys()
+    _mount_sys()
     _make_run(None if image else resolver)
-    if scratch or image:
-        _show_scratch(scratch, _SCRATCH if image else _SCRATCH[:1])
+    _show_scratch(scratch)
     for read_only, source, target in sorted(resolved, key=lambda bind: bind[2]):
         _bind_into(_OLD + source, target)
         if read_only:
@@ -118,6 +121,7 @@ def _bind_into(source: str, target: str) -> None:
     if Path(source).is_dir():
         Path(target).mkdir(parents=True, exist_ok=True)
     else:
+        Path(target).parent.mkdir(parents=True, exist_ok=True)
         Path(target).touch()
     _mount(source, target, None, _MS_BIND | _MS_REC)
 
@@ -129,6 +133,10 @@ def _mount_proc() -> None:
     except PermissionError:
         # Inside a container that masks parts of its /proc the kernel gives no unmasked one.
         _mount(f"{_OLD}/proc", "/proc", None, _MS_BIND | _MS_REC)
+    for name in _KERNEL_SETTINGS:
+        if Path("/proc", name).exists():
+            _mount(f"/proc/{name}", f"/proc/{name}", None, _MS_BIND | _MS_REC)
+            _freeze(_mounts_below(f"/proc/{name}"))
 
 
 def _make_run(resolver: str | None) -> None:
@@ -142,10 +150,10 @@ def _make_run(resolver: str | None) -> None:
         _bind_into(_OLD + resolver, resolver)
 
 
-def _show_scratch(scratch: str | None, places: Sequence[str]) -> None:
+def _show_scratch(scratch: str | None) -> None:
     """The process's own directory for temporary files, where the root has such a place."""
-    Path(places[0]).mkdir()
-    for place in places:
+    Path(_SCRATCH[0]).mkdir()
+    for place in _SCRATCH:
         if not Path(place).is_dir() or Path(place).is_symlink():
             continue
         if scratch:
@@ -168,16 +176,34 @@ def _make_etc(folder: str, resolver: str | None) -> None:
             Path(_RESOLVER).write_bytes(Path(_OLD + resolver).read_bytes())
 
 
-def _make_dev() -> None:
-    """The devices that every program expects, no others."""
+def _make_dev(*, of_machine: bool) -> None:
+    """The devices that every program expects, on the machine's own files its GPUs too, and no others."""
+    if of_machine and os.geteuid() != 0:
+        return _adopt_dev()
     _fresh("/dev")
     for name in _DEVICES:
         _bind_into(f"{_OLD}/dev/{name}", f"/dev/{name}")
+    for pattern in _GPU_DEVICES if of_machine else ():
+        for device in Path(_OLD, "dev").glob(pattern):
+            _bind_into(str(device), f"/dev/{device.name}")
     for name, target in _DEVICE_LINKS.items():
         Path("/dev", name).symlink_to(target)
     _fresh("/dev/shm", mode="1777")  # noqa: S108  a tmpfs of our own
     Path("/dev/pts").mkdir()
     _mount("devpts", "/dev/pts", "devpts", _MS_NOSUID | _MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620")
+    return None
+
+
+def _adopt_dev() -> None:
+    """The machine's: the kernel gives terminals of their own only where there is a root.
+
+    Of its devices a user can open those that are theirs anyway.
+    """
+    _bind_into(f"{_OLD}/dev", "/dev")
+    _freeze(_mounts_below("/dev"))
+    shared = Path("/dev/shm")  # noqa: S108  covered by a tmpfs of our own
+    if shared.is_dir() and not shared.is_symlink():
+        _mount("tmpfs", str(shared), "tmpfs", _MS_NOSUID | _MS_NODEV, "mode=1777")
 
 
 def _mount_sys() -> None:
@@ -199,21 +225,52 @@ def _fresh(target: str, mode: str = "0755") -> None:
     _mount("tmpfs", target, "tmpfs", _MS_NOSUID | _MS_NODEV, f"mode={mode}")
 
 
-def _freeze(points: Iterable[str]) -> None:
+class _Mount(NamedTuple):
+    """One of the kernel's list."""
+
+    point: str
+    options: frozenset[str]
+    is_hidden: bool
+    """Covered by another one on a directory above: no path leads there."""
+
+
+def _freeze(mounts: Iterable[_Mount]) -> None:
     """Remount each read-only; a bind alone ignores that flag."""
-    for point in points:
-        present = os.statvfs(point).f_flag
-        kept = sum(flag for seen, flag in _KEPT_FLAGS if present & seen)
-        _mount(None, point, None, _MS_REMOUNT | _MS_BIND | _MS_RDONLY | kept)
-        if not os.statvfs(point).f_flag & os.ST_RDONLY:
-            raise OSError(errno.EROFS, "it is still writable after the remount", point)
+    points = set()
+    for mount in mounts:
+        if mount.is_hidden or mount.point in points:
+            continue
+        kept = sum(flag for name, flag in _KEPT_FLAGS.items() if name in mount.options)
+        try:
+            _mount(None, mount.point, None, _MS_REMOUNT | _MS_BIND | _MS_RDONLY | kept)
+            points.add(mount.point)
+        except OSError as error:
+            # In a closed directory, or of a dead server: who cannot get there cannot write there.
+            if error.errno not in _OUT_OF_REACH:
+                raise
+    for mount in _mounts_below("/"):
+        if mount.point in points and "ro" not in mount.options:
+            raise OSError(errno.EROFS, "it is still writable after the remount", mount.point)
 
 
-def _mounts_below(target: str) -> list[str]:
-    """The mount at `target`, and every one below it."""
-    lines = Path("/proc/self/mountinfo" if Path("/proc/self").exists() else f"{_OLD}/proc/self/mountinfo")
-    fields = (line.split(" ")[4] for line in lines.read_text(errors="surrogateescape").splitlines())
-    return [point for point in map(_unescaped, fields) if _is_below(point, target)]
+def _mounts_below(target: str) -> list[_Mount]:
+    """The mount at `target`, and every one below it; where several are at one place, the one that is seen."""
+    path = Path("/proc/self/mountinfo" if Path("/proc/self").exists() else f"{_OLD}/proc/self/mountinfo")
+    last: dict[str, tuple[int, frozenset[str]]] = {}
+    for number, line in enumerate(path.read_text(errors="surrogateescape").splitlines()):
+        fields = line.split(" ")
+        last[_unescaped(fields[4])] = number, frozenset(fields[5].split(","))
+    return [
+        _Mount(point, options, is_hidden=_is_covered(point, number, last))
+        for point, (number, options) in last.items()
+        if _is_below(point, target)
+    ]
+
+
+def _is_covered(point: str, number: int, last: dict[str, tuple[int, frozenset[str]]]) -> bool:
+    """Whether something was mounted later on a directory above: the kernel lists mounts in that order."""
+    above = {str(path) for path in Path(point).parents}
+    return any(last[path][0] > number for path in above & last.keys())
 
 
 def _is_below(point: str, target: str) -> bool:

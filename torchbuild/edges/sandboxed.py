@@ -47,7 +47,7 @@ class SandboxExecutor:
 
         Args:
             mounts: what the build sees at the fixed path.
-            jobs: compiles at a time; None leaves it to the build.
+            jobs: compiles at a time, and processors that a command runs on; None for all.
             memory_gib: GiB that a command may use, swap included; None for no limit.
             options: further ones for the launcher.
 
@@ -173,6 +173,7 @@ class SandboxExecutor:
         return [
             *sandbox.launcher(),
             *self._options,
+            f"--processors={self._jobs or 0}",
             f"--parent={os.getpid()}",
             *resources,
             f"--status-fd={status}",

@@ -44,8 +44,18 @@ class StoreEntry:
 class DirectoryStore:
     """A store in one directory; any number of processes may use it at once."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *, paranoid: bool = False) -> None:
+        """Nothing is read yet.
+
+        Args:
+            root: the directory.
+            paranoid: read each file once before it is given out; a damaged one counts as missing, and what is
+                added in its place replaces it.
+        """
         self._root = root
+        self._paranoid = paranoid
+        self._whole: set[str] = set()
+        """Digests of files that were read and are whole."""
 
     def root(self) -> Path:
         """The directory that is mounted read-only into a build."""
@@ -56,9 +66,10 @@ class DirectoryStore:
 
         Raises:
             UsageError: ``digest-malformed``.
+            HostError: as `verify`, where all is read.
         """
         place = self._place(sha256)
-        if not _is_file(place):
+        if not _is_file(place) or (self._paranoid and not self._is_whole(sha256)):
             return None
         with contextlib.suppress(OSError):  # a store that may only be read still serves
             os.utime(place, ns=(time.time_ns(), place.lstat().st_mtime_ns))
@@ -102,6 +113,11 @@ class DirectoryStore:
         with contextlib.suppress(OSError):
             os.utime(place, ns=(before.st_atime_ns, before.st_mtime_ns))
         return is_whole
+
+    def _is_whole(self, sha256: str) -> bool:
+        if sha256 not in self._whole and self.verify(sha256):
+            self._whole.add(sha256)
+        return sha256 in self._whole
 
     def entries(self) -> tuple[StoreEntry, ...]:
         """All that is in the store, by digest. What is not named by a digest is not in the store.

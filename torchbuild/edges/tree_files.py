@@ -11,12 +11,14 @@ import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 
 from torchbuild.edges import patches
 from torchbuild.edges.archive import read_members
 from torchbuild.edges.atomic import translated, write_bytes
 from torchbuild.edges.git_checkout import one_line
 from torchbuild.edges.git_command import local_git
+from torchbuild.errors import StageError
 
 __all__ = ["TreeFiles", "Wanted", "moved_from", "of_archive", "of_commit", "of_directory", "patched"]
 
@@ -121,7 +123,8 @@ def patched(
 
     Args:
         texts: content by path.
-        series: name and content of each patch, in order; what else it changes is left aside.
+        series: name and content of each patch, in order; what else it changes is left aside. The name is the
+            patch's path where it is a file of the user's, else what its series calls it.
         wanted: which files count.
 
     Raises:
@@ -140,10 +143,24 @@ def patched(
         for name, content, touched in relevant:
             place = file / Path(name).name
             write_bytes(place, content)
-            patches.apply(tree, place, only=sorted(touched))
+            _apply(tree, place, sorted(touched), name)
         after = of_directory(tree, lambda _name: True).texts
     kept = {name: content for name, content in texts.items() if name not in changed}
     return kept | dict(after)
+
+
+def _apply(tree: Path, place: Path, only: list[str], name: str) -> None:
+    """Apply one patch; an error names the user's file, and not ours, which is gone by then."""
+    try:
+        patches.apply(tree, place, only=only)
+    except StageError as error:
+        ours = quote(str(place.resolve()))
+        error.fix = (
+            error.fix.replace(ours, quote(name))
+            if Path(name).is_file()
+            else f"Leave {name} out with source.series.exclude, or give a changed one in source.patches."
+        )
+        raise
 
 
 def _touched(content: bytes, texts: Mapping[str, bytes], wanted: Wanted) -> set[str]:

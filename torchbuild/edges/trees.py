@@ -8,7 +8,7 @@ from pathlib import Path
 
 from torchbuild.context import Store
 from torchbuild.edges import tree_sync
-from torchbuild.edges.archive import read_member, unpack
+from torchbuild.edges.archive import called, read_member, unpack
 from torchbuild.edges.atomic import remove_tree, sha256_of, temp_beside, translated, write_bytes
 from torchbuild.edges.manifest import tree_digest
 from torchbuild.edges.mounts import copy_over
@@ -35,7 +35,9 @@ class StoreTrees:
     ) -> None:
         """Unpack a stored archive safely; the destination must not exist."""
         self.make(destination.parent)
-        unpack(self.stored(artifact.sha256), destination, strip=strip, only=only)
+        stored = self.stored(artifact.sha256)
+        with called(artifact.locator, stored):
+            unpack(stored, destination, strip=strip, only=only)
 
     def member(self, artifact: Artifact, name: str) -> bytes:
         """One file of a stored archive.
@@ -43,7 +45,9 @@ class StoreTrees:
         Raises:
             FetchError: ``archive-member-missing``, and as `stored`.
         """
-        content = read_member(self.stored(artifact.sha256), name, strip=0)
+        stored = self.stored(artifact.sha256)
+        with called(artifact.locator, stored):
+            content = read_member(stored, name, strip=0)
         if content is None:
             raise FetchError(
                 "archive-member-missing",
@@ -167,5 +171,5 @@ def _require_whole(path: Path, sha256: str) -> None:
             "stored-file-damaged",
             f"{path}: the store's file is not what its name says",
             why=(f"seen sha256 {seen}", f"wanted sha256 {sha256}"),
-            fix=f"Remove {path}, then run the build again from fetch: torchbuild build --from fetch.",
+            fix="Run the build again with --paranoid: what is damaged in the store is fetched anew.",
         )

@@ -14,7 +14,7 @@ import urllib3
 from torchbuild.edges.atomic import translated, write_text
 from torchbuild.edges.locators import without_credentials
 from torchbuild.edges.patience import PassingError, persistently
-from torchbuild.edges.web_session import Session, refusal
+from torchbuild.edges.web_session import Session, is_unconnected, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -65,8 +65,13 @@ class Web:
         """
         return persistently(lambda: self._get(url, headers, stream=False), self._pause)
 
-    def bring(self, wanted: Wanted, partial: Path) -> None:
+    def bring(self, wanted: Wanted, partial: Path, *, is_hurried: bool = False) -> None:
         """Make `partial` the whole file. On failure it keeps what came, and the next call goes on from there.
+
+        Args:
+            wanted: the file.
+            partial: where it comes to lie.
+            is_hurried: whether to give up at once where no connection comes about: there is another address.
 
         Raises:
             FetchError: ``size-mismatch`` and those of `page`.
@@ -74,7 +79,16 @@ class Web:
         """
         with translated(partial):
             partial.parent.mkdir(parents=True, exist_ok=True)
-        persistently(lambda: self._transfer(wanted, partial), self._pause, lambda: _size(partial))
+
+        def attempt() -> None:
+            try:
+                self._transfer(wanted, partial)
+            except PassingError as error:
+                if is_hurried and is_unconnected(error.__cause__):
+                    raise error.error from error.__cause__
+                raise
+
+        persistently(attempt, self._pause, lambda: _size(partial))
 
     def _get(self, url: str, headers: Mapping[str, str], *, stream: bool) -> requests.Response:
         try:

@@ -13,7 +13,7 @@ from torchbuild.edges.locators import without_credentials
 from torchbuild.edges.patience import PassingError
 from torchbuild.errors import FetchError
 
-__all__ = ["Session", "refusal"]
+__all__ = ["Session", "is_unconnected", "refusal"]
 
 _PASSING = {408, 425, 429, 500, 502, 503, 504}
 
@@ -68,6 +68,18 @@ def refusal(url: str, seen: Exception | requests.Response) -> Exception:
     )
     lost = isinstance(seen, requests.exceptions.TooManyRedirects)
     return error if lost else PassingError(error)
+
+
+def is_unconnected(error: BaseException | None) -> bool:
+    """Whether no connection to the host came about: it refused, did not answer, or has no address."""
+    if isinstance(error, requests.exceptions.ConnectTimeout):
+        return True
+    if not isinstance(error, requests.exceptions.ConnectionError) or not error.args:
+        return False
+    if isinstance(error, requests.exceptions.ProxyError):  # which says nothing of the host behind the proxy
+        return False
+    reason = getattr(error.args[0], "reason", error.args[0])
+    return isinstance(reason, urllib3.exceptions.NewConnectionError)
 
 
 def _bad_status(url: str, response: requests.Response) -> Exception:

@@ -35,6 +35,7 @@ __all__ = ["DirectoryWorkspace", "StageRecord", "about", "held", "open_workspace
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,199}")
 _FORMAT = 1
 _NO_PARTS: Mapping[str, str] = MappingProxyType({})
+_NOTHING = Manifest()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,6 +52,8 @@ class StageRecord:
     """What it made, relative to the workspace's root."""
     parts: dict[str, str] = field(default_factory=dict)
     """The key, piece by piece; empty where an older version recorded it."""
+    also: Manifest = _NOTHING
+    """What a later stage made of it, and that must be intact as well."""
 
 
 class DirectoryWorkspace:
@@ -115,6 +118,7 @@ class DirectoryWorkspace:
         manifest: Manifest,
         *,
         parts: Mapping[str, str] = _NO_PARTS,
+        also: Manifest = _NOTHING,
     ) -> None:
         """Say that the stage is done. The last thing that happens in a stage.
 
@@ -124,6 +128,7 @@ class DirectoryWorkspace:
             result_json: its result, as values that JSON has.
             manifest: what it made, relative to `root`.
             parts: the key, piece by piece.
+            also: what else must be intact for it.
 
         Raises:
             HostError: ``disk-full``, ``not-writable``, ``file-operation-failed``.
@@ -135,6 +140,7 @@ class DirectoryWorkspace:
             "parts": dict(parts),
             "result": result_json,
             "manifest": manifests.dump(manifest),
+            "also": manifests.dump(also),
         }
         write_text(self._record_path(stage), json.dumps(content, sort_keys=True) + "\n")
 
@@ -151,7 +157,8 @@ class DirectoryWorkspace:
             if not isinstance(key, str) or not isinstance(result, dict) or not isinstance(parts, dict):
                 return None
             made = manifests.load(content["manifest"])
-            return StageRecord(stage=stage, key=key, result=result, manifest=made, parts=parts)
+            also = manifests.load(content.get("also", []))
+            return StageRecord(stage=stage, key=key, result=result, manifest=made, parts=parts, also=also)
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return None
 

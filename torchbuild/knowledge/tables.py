@@ -188,6 +188,15 @@ class CMakeFact(Fact):
     """Names whose value depends on the machine."""
     unset: tuple[str, ...]
     """Names that are not set on Linux."""
+    policies: dict[str, str]
+    """Policies that count here, and the release since which each is new."""
+    modules: dict[str, dict[str, str]]
+    """Options that CMake's own modules declare, with their defaults."""
+
+    def release(self, policy: str) -> tuple[int, int]:
+        """Since when a policy is new."""
+        major, minor = self.policies[policy].split(".")
+        return int(major), int(minor)
 
 
 @cache

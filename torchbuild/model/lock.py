@@ -10,6 +10,7 @@ from torchbuild.model.artifact import Artifact, ImageRef, Sha256
 from torchbuild.model.frozen import Frozen
 from torchbuild.model.inner_path import InnerPath
 from torchbuild.model.locked_image import LockedImage
+from torchbuild.model.recipe import MODULE
 
 __all__ = [
     "LOCK_SCHEMA",
@@ -139,19 +140,31 @@ class Expectation(Frozen):
     reference: str
     """The check that this belongs to, such as ``gate-flag``."""
     key: str
-    """The entry's name; a regular expression of whole names for all kinds but the first three."""
+    """The entry's name; a regular expression of whole names for all kinds but the first five."""
     kind: Literal[
-        "switch", "text", "path", "every", "every-contains", "contains", "within", "each", "only", "found"
+        "switch",
+        "option",
+        "text",
+        "exact",
+        "path",
+        "every",
+        "every-contains",
+        "contains",
+        "within",
+        "each",
+        "only",
+        "found",
     ]
     """How it is compared.
 
-    ``switch``: by truth; an INTERNAL, STATIC or absent entry is OFF. ``text``: equal; an absent entry is the
-    empty text. ``path``: equal after normalisation. ``every``: each entry that matches is this path, and
-    there is one. ``every-contains``: each entry that matches holds the text; there may be none.
-    ``contains``: as before, and there is one. ``within``: each entry that matches lies below the path, and
-    there is one. ``each``: each entry that matches is this path; there may be none. ``only``: each entry that
-    matches is named by an expectation of another kind. ``found``: no entry that matches is NOTFOUND, but for
-    those whose names match the value, a regular expression.
+    ``switch``: by truth; an INTERNAL, STATIC or absent entry is OFF. ``option``: by truth, and the entry is
+    there and in force. ``text``: equal; an absent entry is the empty text. ``exact``: equal, and there.
+    ``path``: equal after normalisation. ``every``: each entry that matches is this path, and there is one.
+    ``every-contains``: each entry that matches holds the text; there may be none. ``contains``: as before,
+    and there is one. ``within``: each entry that matches lies below the path, and there is one. ``each``: each
+    entry that matches is this path; there may be none. ``only``: each entry that matches is named by an
+    expectation of another kind. ``found``: no entry that matches is NOTFOUND, but for those whose names match
+    the value, a regular expression.
     """
     value: str
     """``ON`` or ``OFF`` for switches, else the value."""
@@ -162,7 +175,7 @@ class Expectation(Frozen):
 class LockedWheel(Frozen):
     """What must come out."""
 
-    package: str
+    package: Annotated[str, StringConstraints(pattern=MODULE, max_length=100)]
     """Import and distribution name."""
     version: str
     """Whole version, local label included."""
@@ -228,8 +241,8 @@ class Lock(Frozen):
     """The build's own variables, sorted."""
     defines: dict[str, str]
     """Further definitions for CMake that the environment cannot carry."""
-    expect: tuple[Expectation, ...]
-    """What the gate compares, sorted by key."""
+    expect: tuple[Expectation, ...] = Field(min_length=1)
+    """What the gate compares, sorted by key. A lock that expects nothing would call anything as asked."""
     build_requires: tuple[Artifact, ...]
     """The build environment, file by file."""
     run_requires: tuple[Artifact, ...]

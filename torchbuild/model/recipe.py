@@ -1,7 +1,6 @@
 """The recipe: what a person asks for. Attribute docstrings are the reference page and the schema.
 
-Every table of the design is accepted here. Those that nothing acts on yet are refused by
-`torchbuild.resolve.support`, never ignored.
+Every table of the design is accepted; those that nothing acts on are refused by `torchbuild.resolve.support`.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from torchbuild.model.byte_size import BYTE_SIZE, BYTE_SIZE_WORDS, ByteSize
 from torchbuild.model.frozen import Documented
 
 __all__ = [
+    "MODULE",
     "PATTERNS",
     "Blas",
     "Build",
@@ -44,7 +44,7 @@ _LOCAL = r"^[a-z0-9]+(\.[a-z0-9]+)*$"
 _GLIBC = r"^[0-9]{1,4}\.[0-9]{1,4}$"
 _PROGRAM = r"^((/[A-Za-z0-9._+@~-]+)+|[A-Za-z0-9_][A-Za-z0-9._+-]*)$"
 _DEBIAN_WORD = r"^[a-z0-9]([a-z0-9.+-]*[a-z0-9.+])?$"
-_MODULE = r"^[a-z]([a-z0-9_]*[a-z0-9])?$"
+MODULE = r"^[a-z]([a-z0-9_]*[a-z0-9])?$"
 _PROJECT = r"^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$"
 _IMAGE_PART = r"[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*"
 _IMAGE = (
@@ -63,7 +63,7 @@ PATTERNS = {
     _GLIBC: "two numbers, such as 2.28",
     _PROGRAM: "a program's name or absolute path, without spaces and options; options go to build.env",
     _DEBIAN_WORD: "a Debian name: lower-case letters, digits and . + -, first a letter or a digit",
-    _MODULE: "a name that can be imported: lower-case letters, digits and _, first a letter",
+    MODULE: "a name that can be imported: lower-case letters, digits and _, first a letter",
     _PROJECT: "lower-case letters, digits and . _ -, first and last a letter or a digit",
     _IMAGE: "an image's name in lower case, such as localhost/builder:1, or with @sha256: and its digest",
 }
@@ -269,7 +269,7 @@ class Image(Documented):
 class Wheel(Documented):
     """What the wheel is."""
 
-    package: Annotated[str, StringConstraints(pattern=_MODULE, max_length=100)] = "torch"
+    package: Annotated[str, StringConstraints(pattern=MODULE, max_length=100)] = "torch"
     """Import name and distribution name: one name for both."""
     version: str
     """Public version, such as ``2.6.0``."""
@@ -350,10 +350,12 @@ class Machine(Documented):
     endpoints: tuple[str, ...] = ()
     """``HOST:PORT`` that a build may reach, such as a compiler cache's server; named in its report."""
     store_max: ByteSize | None = None
-    """Most that fetched files and repositories may take, such as ``50 GiB``: after a build those that no
-    lock of a run names go, least recently used first. Default: they stay until `torchbuild store gc`."""
+    """Most that stays after a build of what was fetched, as by `torchbuild store gc`. Default: all."""
     disk_floor: ByteSize = "2 GiB"
-    """Least free space on the file systems of workspaces and caches; below it a build waits. ``0``: never."""
+    """Least free space on the file systems of workspaces and caches; below it what a build runs or downloads
+    waits; git's transfers, and the making of a lock, do not. ``0``: never."""
+    disk_patience_s: int = Field(default=3600, ge=0, le=31_536_000)
+    """Seconds that a build waits for it before it ends, resumable. ``0``: as long as it takes."""
 
 
 class Recipe(Documented):

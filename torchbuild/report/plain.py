@@ -82,8 +82,9 @@ def finished_text(event: StageFinished, checks: int) -> str:
         parts.append("stopped")
     if event.summary:
         parts.append(printable(event.summary))
-    if checks:
-        parts.append(f"{checks} checks passed" if checks > 1 else "1 check passed")
+    told = f"{checks} check{'s' if checks > 1 else ''} passed"
+    if checks and told not in event.summary:  # a stage whose checks are what came out says so itself
+        parts.append(told)
     return "  ".join(parts)
 
 

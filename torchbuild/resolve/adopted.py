@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from torchbuild.errors import UsageError
@@ -12,6 +13,8 @@ __all__ = ["adopt", "adopted", "keep_adopted"]
 
 REFERENCE = "gate-adopted"
 _UNEXPECTED = "gate-unexpected"
+_SEEN = re.compile(r"(ON|OFF): (.*) \((\w+)\)", re.DOTALL)
+"""State, value and type of an entry, as the gate shows them."""
 
 
 def adopted(lock: Lock) -> tuple[Expectation, ...]:
@@ -59,8 +62,9 @@ def _with(lock: Lock, rows: tuple[Expectation, ...]) -> Lock:
 
 
 def _row(finding: Finding, run: str) -> Expectation:
-    name = finding.what.partition(" ")[0]
-    state = finding.seen.partition(":")[0]
-    return Expectation(
-        reference=REFERENCE, key=name, kind="switch", value=state, why=f"adopted: found by run {run}"
-    )
+    name, why = finding.what.partition(" ")[0], f"adopted: found by run {run}"
+    seen = _SEEN.fullmatch(finding.seen)
+    state, value, kind = seen.groups() if seen else ("OFF", "", "BOOL")
+    if kind not in ("BOOL", "INTERNAL", "STATIC", "UNINITIALIZED"):
+        return Expectation(reference=REFERENCE, key=name, kind="exact", value=value, why=why)
+    return Expectation(reference=REFERENCE, key=name, kind="switch", value=state, why=why)

@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from torchbuild.knowledge.tables import EraFact
+from torchbuild.model.lock import Expectation
 from torchbuild.model.recipe import Recipe
+from torchbuild.resolve.cmake_commands import Fetch
 from torchbuild.resolve.cmake_scope import CacheEntry
 from torchbuild.resolve.environment import BASE, build_environment, extra_defines
-from torchbuild.resolve.tree_options import Tree
+from torchbuild.resolve.tree_options import Tree, is_declared
 
 __all__ = ["AskedTree", "ask"]
 
@@ -28,6 +30,14 @@ class AskedTree:
     """Further definitions for CMake."""
     cache: dict[str, CacheEntry]
     """The options that it will have."""
+    fetches: tuple[Fetch, ...]
+    """What it may fetch by itself while it is built."""
+
+    def strict(self, row: Expectation) -> Expectation:
+        """A switch that the tree surely declares must be there as one; any other may be hidden or absent."""
+        entry = self.cache.get(row.key)
+        is_option = row.kind == "switch" and entry is not None and is_declared(entry)
+        return row.model_copy(update={"kind": "option"}) if is_option else row
 
 
 def ask(
@@ -49,5 +59,12 @@ def ask(
     defines, common = extra_defines(recipe, era), BASE | {"SOURCE_DATE_EPOCH": str(epoch)}
     declared = tree.declared(common | build_environment(recipe, era, compilers), defines)
     environ = build_environment(recipe, era, compilers, declared)
-    cache = tree.cache(common | environ, defines)
-    return AskedTree(tree=tree, declared=declared, environ=environ, defines=defines, cache=cache)
+    found = tree.followed(common | environ, defines)
+    return AskedTree(
+        tree=tree,
+        declared=declared,
+        environ=environ,
+        defines=defines,
+        cache=found.cache,
+        fetches=found.fetches,
+    )

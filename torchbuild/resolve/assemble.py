@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
+from collections.abc import Iterator
 from typing import Literal
 
 from packaging.version import Version
@@ -11,6 +13,7 @@ from pydantic import Field
 
 from torchbuild.knowledge.tables import blas_fact, era_fact
 from torchbuild.model.artifact import Artifact, ImageRef
+from torchbuild.model.command import BUILD_ROOT
 from torchbuild.model.frozen import Frozen
 from torchbuild.model.lock import Expectation, Lock, LockedPython, LockedSource, LockedVerify, LockedWheel
 from torchbuild.model.locked_image import LockedImage
@@ -21,6 +24,9 @@ from torchbuild.resolve.expectations import expectations
 from torchbuild.resolve.flags import flags
 
 __all__ = ["Answers", "Survey", "build_requirements", "lock_of", "recipe_digest", "verify_requirements"]
+
+_PATH = re.compile(r"""(?:(?<![\w/.:}~*+$-])|(?<=-[A-Za-z])|(?<=:)(?!//))(/[^\s:;,="'/][^\s:;,="']*)""")
+"""An absolute path in a value: at its begin, behind a separator, or behind an option such as ``-I``."""
 
 
 class Survey(Frozen):
@@ -141,7 +147,7 @@ def _expected(recipe: Recipe, answers: Answers, asked: AskedTree) -> tuple[Expec
     )
     named = {item.key for item in expect}
     further = asked.tree.expect(asked.cache, flags(recipe, asked.declared))
-    rows = (*expect, *(item for item in further if item.key not in named))
+    rows = (*map(asked.strict, expect), *(item for item in further if item.key not in named))
     return tuple(sorted(rows, key=lambda item: (item.key, item.reference)))
 
 
@@ -180,4 +186,20 @@ def _unpinned(recipe: Recipe) -> tuple[str, ...]:
         for index, overlay in enumerate(recipe.source.overlay)
         if overlay.path is not None
     )
-    return ("the compilers and system libraries of this machine: the recipe names no image", *overlays)
+    return (
+        "the compilers and system libraries of this machine: the recipe names no image",
+        *overlays,
+        *_named_paths(recipe),
+    )
+
+
+def _named_paths(recipe: Recipe) -> Iterator[str]:
+    """Places of this machine that the recipe's own variables lead to."""
+    build = recipe.build
+    for table, rows in (("flags", build.flags), ("cmake", build.cmake), ("env", build.env)):
+        for name, value in rows.items():
+            found = dict.fromkeys(_PATH.findall(str(value)))
+            outside = [path for path in found if not f"{path}/".startswith(f"{BUILD_ROOT}/")]
+            if outside:
+                where = f"build.{table}.{name}: {', '.join(outside)}"
+                yield f"{where}: of this machine, whatever it holds: the recipe names no image"

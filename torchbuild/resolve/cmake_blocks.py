@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-__all__ = ["Argument", "Block", "Call", "Choice", "Definition", "Loop", "read_script"]
+__all__ = ["Argument", "Block", "Call", "Choice", "Definition", "Loop", "Room", "read_script"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +44,20 @@ class Loop:
 
     arguments: tuple[Argument, ...]
     """What it goes over."""
+    is_counted: bool
+    """``foreach``; a ``while`` goes on as long as its condition holds."""
     body: tuple[Block, ...]
     """What it repeats."""
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """``block`` to ``endblock``: a scope of its own."""
+
+    arguments: tuple[Argument, ...]
+    """What of it is handed out."""
+    body: tuple[Block, ...]
+    """What runs in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +74,7 @@ class Definition:
     """What a call runs."""
 
 
-Block = Call | Choice | Loop | Definition
+Block = Call | Choice | Loop | Room | Definition
 _BRANCHES = ("elseif", "else", "endif")
 
 
@@ -102,7 +114,9 @@ def _block(call: Call, calls: Iterator[Call]) -> Block:
         case "if":
             return _choice(call, calls)
         case "foreach" | "while":
-            return Loop(call.arguments, _body(calls, (f"end{call.name}",))[0])
+            return Loop(call.arguments, call.name == "foreach", _body(calls, (f"end{call.name}",))[0])
+        case "block":
+            return Room(call.arguments, _body(calls, ("endblock",))[0])
         case "function" | "macro":
             body, _ = _body(calls, (f"end{call.name}",))
             names = [item.text for item in call.arguments]

@@ -8,8 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from packaging.version import InvalidVersion, Version
-
 from torchbuild.resolve.cmake_blocks import Argument, Choice, read_script
 from torchbuild.resolve.cmake_scope import Scope, Value, expand
 
@@ -17,7 +15,7 @@ __all__ = ["holds", "is_false_constant", "is_true_constant", "judge"]
 
 Answer = bool | None
 _TRUE = {"1", "ON", "YES", "TRUE", "Y"}
-_FALSE = {"", "0", "OFF", "NO", "FALSE", "N", "IGNORE", "NOTFOUND"}
+_FALSE = {"", "0", "OFF", "NO", "FALSE", "N", "IGNORE"}
 _UNKNOWN_TESTS = {
     "EXISTS", "IS_DIRECTORY", "IS_SYMLINK", "IS_READABLE", "IS_WRITABLE", "IS_EXECUTABLE", "IS_ABSOLUTE",
     "TARGET", "TEST", "COMMAND",
@@ -29,22 +27,32 @@ _COMPARES: dict[str, Callable[[Any, Any], bool]] = {
     "LESS_EQUAL": operator.le,
     "GREATER_EQUAL": operator.ge,
 }
-_HEAVY = re.compile(r"\)[*+{]")
-"""A repeated group: a tree could keep us busy for ever with it, and its answer is not worth that."""
+_HEAVY = re.compile(r"\)[*+{]|\\[A-Za-z]|\[\[:")
+"""A repeated group, with which a tree could keep us busy, and what CMake's expressions do not have."""
 _LONGEST = 1000
+_HEX = re.compile(r"[-+]?0[xX][0-9A-Fa-f]+")
+_RELEASE = re.compile(r"\d+(\.\d+)*")
+
+
+def _number(text: str) -> float | None:
+    """As C reads a whole text as a number."""
+    try:
+        if _HEX.fullmatch(text):
+            return float(int(text, 16))
+        return None if "_" in text else float(text)
+    except ValueError:
+        return None
 
 
 def is_true_constant(text: str) -> bool:
     """Whether CMake takes the text itself for true."""
-    try:
-        return text.upper() in _TRUE or float(text) != 0
-    except ValueError:
-        return False
+    number = _number(text)
+    return text.upper() in _TRUE or (number is not None and number != 0)
 
 
 def is_false_constant(text: str) -> bool:
     """Whether CMake takes the text itself for false."""
-    return text.upper() in _FALSE or text.upper().endswith("-NOTFOUND")
+    return text.upper() in _FALSE or text == "NOTFOUND" or text.endswith("-NOTFOUND")
 
 
 def judge(arguments: tuple[Argument, ...], scope: Scope) -> Answer:
@@ -169,10 +177,20 @@ def _compared(a: str, word: str, b: str) -> Answer:
         if word.startswith("STR"):
             return _COMPARES[word.removeprefix("STR")](a, b)
         if word.startswith("VERSION_"):
-            return _COMPARES[word.removeprefix("VERSION_")](Version(a), Version(b))
-        return _COMPARES[word](float(a), float(b)) if word in _COMPARES else None
-    except (ValueError, InvalidVersion, re.error):
+            return _COMPARES[word.removeprefix("VERSION_")](*_releases(a, b))
+        x, y = _number(a), _number(b)
+        return None if word not in _COMPARES or x is None or y is None else _COMPARES[word](x, y)
+    except (ValueError, re.error):
         return None
+
+
+def _releases(a: str, b: str) -> tuple[list[int], list[int]]:
+    """Both as numbers of one length; ValueError for what has letters: CMake stops there, in its own way."""
+    if not (_RELEASE.fullmatch(a) and _RELEASE.fullmatch(b)):
+        raise ValueError
+    x, y = [int(part) for part in a.split(".")], [int(part) for part in b.split(".")]
+    most = max(len(x), len(y))
+    return x + [0] * (most - len(x)), y + [0] * (most - len(y))
 
 
 def _and(a: Answer, b: Answer) -> Answer:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from torchbuild.knowledge.tables import cmake_fact
 from torchbuild.resolve.cmake_blocks import Argument
 
 __all__ = ["LONGEST", "CacheEntry", "Scope", "Value", "expand"]
@@ -14,6 +15,7 @@ Value = str | None
 _REFERENCE = re.compile(r"\$(ENV|CACHE)?\{((?:[^${}]|\\.)*)\}")
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _LETTERS = {"n": "\n", "t": "\t", "r": "\r", ";": "\\;"}
+_OF_CMAKE = ("CMAKE_", "PROJECT_", "CPACK_")
 _DEEPEST = 20
 LONGEST = 20_000
 """Characters of a value; a longer one counts as unknown, so that no tree can fill the memory with one."""
@@ -39,16 +41,20 @@ class Scope:
 
     cache: dict[str, CacheEntry]
     """Shared by all scopes of one tree."""
-    environ: Mapping[str, str]
-    """The build's whole environment: what is not in it is not set."""
+    environ: dict[str, Value]
+    """The build's whole environment, shared like the cache: what is not in it is not set."""
     variables: dict[str, Value] = field(default_factory=dict)
     """Ordinary ones, which hide the cache's."""
     outer: Scope | None = None
     """Where ``PARENT_SCOPE`` writes."""
+    release: tuple[int, int] = (3, 27)
+    """The release whose policies hold."""
     hides_options: bool = True
     """Whether an ordinary variable keeps an option of its name from being declared: policy CMP0077."""
     searched: set[str] = field(default_factory=set)
-    """Packages that are looked for: each ``NAME_…_FOUND`` of theirs is unknown."""
+    """Beginnings of names that nobody can know, such as a package's that is looked for."""
+    is_open: bool = False
+    """Whether something was run that nobody could read: what is not set here may be set all the same."""
 
     def look(self, name: str) -> Value:
         """The value of a variable; empty where it is not set."""
@@ -56,11 +62,13 @@ class Scope:
             return self.variables[name]
         if name in self.cache:
             return self.cache[name].value
-        return None if self._is_searched(name) else ""
+        return None if self._is_unknowable(name) else ""
 
-    def _is_searched(self, name: str) -> bool:
-        """What is found of a package is told under many names: ``NAME_PART_FOUND``, ``NAME_LIBRARIES``."""
-        return any(name.startswith(f"{package}_") for package in self.searched)
+    def _is_unknowable(self, name: str) -> bool:
+        """CMake's own names that no table tells, and what is found of a package: ``NAME_PART_FOUND``."""
+        if name in cmake_fact().unset:
+            return False
+        return self.is_open or name.startswith(_OF_CMAKE) or name.startswith(tuple(self.searched))
 
     def is_set(self, name: str) -> bool | None:
         """Whether a variable is set; None where nobody knows."""
@@ -68,12 +76,21 @@ class Scope:
             return None if self.variables[name] is None else True
         entry = self.cache.get(name)
         if entry is None:
-            return None if self._is_searched(name) else False
+            return None if self._is_unknowable(name) else False
         return True if entry.is_certain else None
 
     def inner(self) -> Scope:
         """The scope of a function or a directory: it sees all of this one and changes nothing in it."""
-        return Scope(self.cache, self.environ, dict(self.variables), self, self.hides_options, self.searched)
+        return Scope(
+            self.cache,
+            self.environ,
+            dict(self.variables),
+            self,
+            self.release,
+            self.hides_options,
+            set(self.searched),
+            self.is_open,
+        )
 
 
 def expand(argument: Argument, scope: Scope) -> Value:

@@ -8,35 +8,50 @@ followed, and what is already in the cache stays: what is asked for is expected 
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from torchbuild.knowledge.tables import cmake_fact
-from torchbuild.resolve.cmake_blocks import Argument, Block, Call, Choice, Definition, Loop, read_script
-from torchbuild.resolve.cmake_condition import holds, judge
+from torchbuild.resolve.cmake_blocks import (
+    Argument,
+    Block,
+    Call,
+    Choice,
+    Definition,
+    Loop,
+    Room,
+    read_script,
+)
+from torchbuild.resolve.cmake_commands import COMMANDS, HARMLESS, Fetch, Place, declare, joined, spoil
+from torchbuild.resolve.cmake_condition import judge
 from torchbuild.resolve.cmake_scope import LONGEST, CacheEntry, Scope, Value, expand
 
-__all__ = ["SOURCE", "follow"]
+__all__ = ["SOURCE", "Followed", "follow"]
 
 SOURCE = "/torchbuild/source"
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _UNKNOWN = "TORCHBUILD_UNKNOWN"
 """A variable whose value nobody knows."""
-_HIDES_SINCE = (3, 13)
-"""The release whose policies let an ordinary variable hide an option (CMP0077)."""
-_RELEASES = re.compile(r"(\d+)\.(\d+)(?:\.\d+)*(?:\.\.\.(\d+)\.(\d+)(?:\.\d+)*)?")
 _DEEPEST = 40
 _MOST_CALLS = 200_000
-_HARMLESS = (
-    "add_", "target_", "set_property", "set_target_properties", "set_source_files_properties", "install",
-    "message", "mark_as_advanced", "include_directories", "link_", "cmake_", "project", "enable_", "export",
-    "source_group", "configure_file",
-)  # fmt: skip
+_MOST_TURNS = 1000
 
 
-class _ReturnError(Exception):
-    """``return()``."""
+class _LeftError(Exception):
+    """``return``, ``break`` or ``continue``: ends a file or function, a loop, a turn of one."""
+
+    def __init__(self, how: str) -> None:
+        super().__init__(how)
+        self.how = how
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """What is known of a tree before CMake runs."""
+
+    cache: dict[str, CacheEntry]
+    """The entries that it will have."""
+    fetches: tuple[Fetch, ...]
+    """What it may fetch by itself."""
 
 
 def follow(
@@ -45,7 +60,7 @@ def follow(
     asked: Mapping[str, str],
     environ: Mapping[str, str],
     machine: str,
-) -> dict[str, CacheEntry]:
+) -> Followed:
     """The cache that the tree will have: each entry that it declares, and each that it is handed.
 
     Args:
@@ -61,8 +76,9 @@ def follow(
     builds = ("CMAKE_BINARY_DIR", "CMAKE_CURRENT_BINARY_DIR", "PROJECT_BINARY_DIR")
     variables |= dict.fromkeys(builds, f"{SOURCE}/build") | {"CMAKE_SYSTEM_PROCESSOR": machine}
     cache = {name: CacheEntry(value, "UNINITIALIZED", "") for name, value in asked.items()}
-    _Walk(read).run_file("CMakeLists.txt", Scope(cache, environ, variables))
-    return cache
+    walk = _Walk(read)
+    walk.run_file("CMakeLists.txt", Scope(cache, dict(environ), variables))
+    return Followed(cache, tuple(dict.fromkeys(walk.place.fetches)))
 
 
 @dataclass(slots=True)
@@ -70,30 +86,28 @@ class _Walk:
     """One pass over the files of a tree."""
 
     read: Callable[[str], str | None]
+    place: Place = field(default_factory=Place)
     calls: int = 0
     depth: int = 0
-    maybe: int = 0
-    """How many conditions around here are unknown."""
     definitions: dict[str, Definition] = field(default_factory=dict)
-    file: str = ""
 
-    def run_file(self, path: str, scope: Scope) -> None:
-        """Follow one file of the tree; what cannot be read changes nothing."""
+    def run_file(self, path: str, scope: Scope) -> bool:
+        """Follow one file of the tree; whether it could be read."""
         text = self.read(path) if self.depth < _DEEPEST else None
         blocks = None if text is None else read_script(text)
         if blocks is None:
-            return
-        before, self.file, self.depth = self.file, path, self.depth + 1
-        here = posixpath.dirname(f"{SOURCE}/{path}")
+            return False
+        before, self.place.file, self.depth = self.place.file, path, self.depth + 1
         hidden = scope.variables.get("CMAKE_CURRENT_LIST_DIR", "")
-        scope.variables["CMAKE_CURRENT_LIST_DIR"] = here
+        scope.variables["CMAKE_CURRENT_LIST_DIR"] = posixpath.dirname(f"{SOURCE}/{path}")
         try:
             self.run(blocks, scope)
-        except _ReturnError:
+        except _LeftError:
             pass
         finally:
-            self.file, self.depth = before, self.depth - 1
+            self.place.file, self.depth = before, self.depth - 1
             scope.variables["CMAKE_CURRENT_LIST_DIR"] = hidden
+        return True
 
     def run(self, blocks: tuple[Block, ...], scope: Scope) -> None:
         """Follow blocks in order."""
@@ -107,7 +121,9 @@ class _Walk:
                 case Choice():
                     self._choice(block, scope)
                 case Loop():
-                    self._doubtful(block.body, scope, (*(a.text for a in block.arguments[:1]),))
+                    self._loop(block, scope)
+                case Room():
+                    self._room(block, scope)
                 case Definition():
                     self.definitions[block.name] = block
 
@@ -124,32 +140,64 @@ class _Walk:
                         self._doubtful(rest, scope)
                 return
 
-    def _doubtful(self, body: tuple[Block, ...], scope: Scope, names: tuple[str, ...] = ()) -> None:
-        scope.variables.update(dict.fromkeys(names))
-        self.maybe += 1
+    def _doubtful(self, body: tuple[Block, ...], scope: Scope) -> None:
+        self.place.maybe += 1
         try:
             self.run(body, scope)
-        except _ReturnError:  # whether it returns here is as unknown as the condition
+        except _LeftError:  # whether it leaves here is as unknown as the condition
             pass
         finally:
-            self.maybe -= 1
+            self.place.maybe -= 1
+
+    def _loop(self, loop: Loop, scope: Scope) -> None:
+        """Turn by turn where what it goes over is known."""
+        name = loop.arguments[0].text if loop.arguments else ""
+        turns = _turns(loop, scope)
+        if turns is None:
+            scope.variables[name] = None
+            self._doubtful(loop.body, scope)
+            return
+        hidden = scope.variables.get(name, "")
+        for turn in turns:
+            scope.variables[name] = turn
+            try:
+                self.run(loop.body, scope)
+            except _LeftError as left:
+                if left.how == "return":
+                    raise
+                if left.how == "break":
+                    break
+        scope.variables[name] = hidden
+        if hidden == "":
+            scope.variables.pop(name, None)
+
+    def _room(self, room: Room, scope: Scope) -> None:
+        words = [expand(item, scope) for item in room.arguments]
+        inner = scope.inner()
+        self.run(room.body, inner)
+        if "SCOPE_FOR" in words and "VARIABLES" not in words:
+            scope.variables = inner.variables
+        elif "PROPAGATE" in words:
+            for name in words[words.index("PROPAGATE") + 1 :]:
+                if name is not None:
+                    scope.variables[name] = inner.look(name)
 
     def _call(self, call: Call, scope: Scope) -> None:
-        known = _COMMANDS.get(call.name)
-        if known is not None:
-            known(self, call, scope)
+        if call.name in _OF_WALK:
+            _OF_WALK[call.name](self, call, scope)
+        elif call.name in COMMANDS:
+            COMMANDS[call.name](self.place, call, scope)
         elif call.name in self.definitions:
             self._defined(self.definitions[call.name], call, scope)
-        elif not call.name.startswith(_HARMLESS):
-            _spoil(call, scope)
+        elif not call.name.startswith(HARMLESS):
+            spoil(call, scope)
 
     def _defined(self, definition: Definition, call: Call, scope: Scope) -> None:
         """A function has a scope of its own; a macro puts texts into its body."""
         if self.depth >= _DEEPEST:
             return
-        given = dict(
-            zip(definition.parameters, (expand(item, scope) for item in call.arguments), strict=False)
-        )
+        words = [expand(item, scope) for item in call.arguments]
+        given = dict(zip(definition.parameters, words, strict=False)) | _further(definition, words)
         self.depth += 1
         try:
             if definition.is_macro:
@@ -158,188 +206,131 @@ class _Walk:
                 inner = scope.inner()
                 inner.variables.update(given)
                 self.run(definition.body, inner)
-        except _ReturnError:
+        except _LeftError:
             if definition.is_macro:
                 raise
         finally:
             self.depth -= 1
 
-    def set(self, call: Call, scope: Scope) -> None:
-        """``set(NAME …)``, in all its forms."""
-        words = [expand(item, scope) for item in call.arguments]
-        raw = [item.text if item.kind == "RAW" else "" for item in call.arguments]
-        name = words[0] if words else None
-        if name is None or name.startswith("ENV{"):
-            return
-        if "CACHE" in raw[1:]:
-            at = raw.index("CACHE", 1)
-            kind = raw[at + 1] if len(raw) > at + 1 else "STRING"
-            self._declare(name, _joined(words[1:at]), kind, call, scope, force="FORCE" in raw[at:])
-            return
-        target = scope
-        if raw[-1:] == ["PARENT_SCOPE"] and scope.outer is not None:
-            target, words = scope.outer, words[:-1]
-        self._assign(name, _joined(words[1:]) if len(words) > 1 else "", target)
-        if len(words) == 1 and not self.maybe:
-            target.variables.pop(name, None)
-
-    def _assign(self, name: str, value: Value, scope: Scope) -> None:
-        if self.maybe and scope.look(name) != value:
-            value = None
-        scope.variables[name] = value
-
-    def _declare(self, name: str, value: Value, kind: str, call: Call, scope: Scope, *, force: bool) -> None:
-        """What is in the cache already keeps its value, unless it is surely overwritten."""
-        entry, where = scope.cache.get(name), f"{self.file}:{call.line}"
-        if entry is None:
-            scope.cache[name] = CacheEntry(value, kind, where, is_certain=not self.maybe)
-        elif force and not self.maybe:
-            scope.cache[name] = CacheEntry(value, kind, where)
-        else:
-            type_ = kind if entry.type == "UNINITIALIZED" else entry.type
-            scope.cache[name] = CacheEntry(
-                entry.value, type_, entry.where or where, entry.is_certain or not self.maybe
-            )
-        if not self.maybe:
-            scope.variables.pop(name, None)
-
-    def option(self, call: Call, scope: Scope) -> None:
-        """``option(NAME "help" VALUE)``; nothing where an ordinary variable has that name already."""
-        words = [expand(item, scope) for item in call.arguments]
-        if not words or words[0] is None:
-            return
-        if words[0] in scope.variables and not scope.hides_options and not self.maybe:
-            del scope.variables[words[0]]  # an old policy lets the option win
-        if words[0] not in scope.variables:
-            self._declare(words[0], words[2] if len(words) > 2 else "OFF", "BOOL", call, scope, force=False)  # noqa: PLR2004
-
-    def dependent_option(self, call: Call, scope: Scope) -> None:
-        """``cmake_dependent_option(NAME "help" VALUE "condition;…" FORCED)``."""
-        if len(call.arguments) < 5:  # noqa: PLR2004  the command's own count
-            return
-        name, _, value, depends, forced = (expand(item, scope) for item in call.arguments[:5])
-        if name is None:
-            return
-        answer = _all_hold(depends, scope)
-        if answer:
-            self._declare(name, value, "BOOL", call, scope, force=False)
-        elif answer is None:
-            self._doubtful_option(name, value, call, scope)
-        else:
-            if name in scope.cache:
-                entry = scope.cache[name]
-                scope.cache[name] = CacheEntry(entry.value, "INTERNAL", f"{self.file}:{call.line}")
-            scope.variables[name] = forced
-
-    def _doubtful_option(self, name: str, value: Value, call: Call, scope: Scope) -> None:
-        self.maybe += 1
-        self._declare(name, value, "BOOL", call, scope, force=False)
-        self.maybe -= 1
-
-    def unset(self, call: Call, scope: Scope) -> None:
-        """``unset(NAME [CACHE])``."""
-        name = expand(call.arguments[0], scope) if call.arguments else None
-        if name is None or self.maybe:
-            return
-        place = scope.cache if any(item.text == "CACHE" for item in call.arguments[1:]) else scope.variables
-        place.pop(name, None)
-
     def include(self, call: Call, scope: Scope) -> None:
-        """``include(FILE)`` of the tree; modules of CMake's own declare no option of the tree."""
-        path = self._inside(call, scope)
-        if path is None:
+        """``include(FILE)`` of the tree, or a module of its own; of CMake's, what a table tells."""
+        text = expand(call.arguments[0], scope) if call.arguments else None
+        if text in cmake_fact().modules:
+            for name, value in cmake_fact().modules[text].items():
+                if name not in scope.variables:
+                    declare(self.place, name, value, "BOOL", call, scope)
             return
-        if self.read(path) is None:
-            name = posixpath.basename(path)
-            path = next(
-                (p for p in (f"cmake/{name}.cmake", f"cmake/Modules/{name}.cmake") if self.read(p)), path
-            )
-        self.run_file(path, scope)
+        if text is not None and self._run_one(self._candidates(text, scope), scope):
+            return
+        if text is None or ("/" in text and not _is_optional(call)):
+            _open(scope)
+
+    def _run_one(self, paths: list[str], scope: Scope) -> bool:
+        return any(self.run_file(path, scope) for path in paths if self.read(path) is not None)
+
+    def _candidates(self, text: str, scope: Scope) -> list[str]:
+        """Where a file or a module of this name may lie in the tree, the first that is there counts."""
+        if text.endswith(".cmake") or "/" in text:
+            paths = [_inside(text, scope)]
+        else:
+            folders = (scope.look("CMAKE_MODULE_PATH") or "").split(";")
+            named = [_inside(posixpath.join(folder, f"{text}.cmake"), scope) for folder in folders if folder]
+            paths = [
+                *named,
+                *([f"cmake/{text}.cmake", f"cmake/Modules/{text}.cmake"] if _is_vague(scope) else []),
+            ]
+        return [path for path in paths if path is not None]
 
     def subdirectory(self, call: Call, scope: Scope) -> None:
         """``add_subdirectory(FOLDER)``: a scope of its own, and the same cache."""
-        path = self._inside(call, scope)
+        text = expand(call.arguments[0], scope) if call.arguments else None
+        path = None if text is None else _inside(text, scope)
         if path is not None:
             inner = scope.inner()
             inner.variables["CMAKE_CURRENT_SOURCE_DIR"] = f"{SOURCE}/{path}"
             inner.variables["CMAKE_CURRENT_BINARY_DIR"] = None
             self.run_file(f"{path}/CMakeLists.txt", inner)
 
-    def _inside(self, call: Call, scope: Scope) -> str | None:
-        """The path that a call names, relative to the tree; None where it is unknown or elsewhere."""
-        text = expand(call.arguments[0], scope) if call.arguments else None
-        base = scope.look("CMAKE_CURRENT_SOURCE_DIR") or SOURCE
-        path = None if text is None else posixpath.normpath(posixpath.join(base, text))
-        return path.removeprefix(f"{SOURCE}/") if path is not None and path.startswith(f"{SOURCE}/") else None
-
-    def project(self, _call: Call, scope: Scope) -> None:
-        """``project(NAME …)``: from here on the project's folder is this one."""
-        scope.variables["PROJECT_SOURCE_DIR"] = scope.look("CMAKE_CURRENT_SOURCE_DIR")
-        scope.variables["PROJECT_BINARY_DIR"] = scope.look("CMAKE_CURRENT_BINARY_DIR")
-
-    def minimum(self, call: Call, scope: Scope) -> None:
-        """``cmake_minimum_required(VERSION A[...B])``: which policies hold."""
-        words = [expand(item, scope) or "" for item in call.arguments]
-        found = _RELEASES.fullmatch(words[1] if len(words) > 1 else "")
-        if found is not None and not self.maybe:
-            highest = (found[3], found[4]) if found[3] else (found[1], found[2])
-            wanted = scope.look("CMAKE_POLICY_DEFAULT_CMP0077") == "NEW"
-            scope.hides_options = wanted or tuple(map(int, highest)) >= _HIDES_SINCE
-
-    def policy(self, call: Call, scope: Scope) -> None:
-        """``cmake_policy(SET CMP0077 NEW)`` and ``cmake_policy(VERSION …)``."""
-        words = [expand(item, scope) or "" for item in call.arguments]
-        if words[:2] == ["SET", "CMP0077"] and not self.maybe:
-            scope.hides_options = words[2:3] == ["NEW"]
-        elif words[:1] == ["VERSION"]:
-            self.minimum(call, scope)
-
-    def leave(self, _call: Call, _scope: Scope) -> None:
-        """``return()``."""
-        raise _ReturnError
-
     def package(self, call: Call, scope: Scope) -> None:
-        """``find_package(NAME)``: nobody knows whether it is found."""
-        name = call.arguments[0].text if call.arguments else ""
-        scope.searched |= {name, name.upper()} - {""}
-        _spoil(call, scope)
+        """``find_package(NAME)``: nobody knows what is found; a module of the tree's own is followed."""
+        name = (expand(call.arguments[0], scope) or "") if call.arguments else ""
+        scope.searched |= {f"{beginning}_" for beginning in (name, name.upper()) if beginning}
+        self._run_one(self._candidates(f"Find{name}", scope), scope)
+        spoil(call, scope)
+
+    def leave(self, call: Call, _scope: Scope) -> None:
+        """``return()``, ``break()``, ``continue()``."""
+        raise _LeftError(call.name)
 
 
-_COMMANDS: Mapping[str, Callable[[_Walk, Call, Scope], None]] = {
-    "set": _Walk.set,
-    "unset": _Walk.unset,
-    "option": _Walk.option,
-    "cmake_dependent_option": _Walk.dependent_option,
-    "include": _Walk.include,
+_OF_WALK: Mapping[str, Callable[[_Walk, Call, Scope], None]] = {
     "add_subdirectory": _Walk.subdirectory,
-    "return": _Walk.leave,
-    "project": _Walk.project,
-    "cmake_minimum_required": _Walk.minimum,
-    "cmake_policy": _Walk.policy,
+    "break": _Walk.leave,
+    "continue": _Walk.leave,
     "find_package": _Walk.package,
+    "include": _Walk.include,
+    "return": _Walk.leave,
 }
 
 
-def _joined(words: list[Value]) -> Value:
-    known = [word for word in words if word is not None]
-    return ";".join(known) if len(known) == len(words) and sum(map(len, known)) <= LONGEST else None
+def _open(scope: Scope) -> None:
+    """Something was run that nobody could read: it may have set any variable, but for those of the place."""
+    facts = cmake_fact()
+    fixed = facts.variables.keys() | set(facts.unset)
+    kept = [name for name in scope.variables if name in fixed or name.endswith(("_DIR", "_NAME"))]
+    scope.variables = dict.fromkeys(scope.variables, None) | {name: scope.variables[name] for name in kept}
+    scope.is_open = True
 
 
-def _spoil(call: Call, scope: Scope) -> None:
-    """A command that we do not follow may write any variable that it names; the cache's are its own."""
-    fixed = cmake_fact().variables.keys() | set(cmake_fact().unset)
-    for item in call.arguments:
-        name = item.text
-        if item.kind == "RAW" and _NAME.fullmatch(name) and name not in scope.cache and name not in fixed:
-            scope.variables[name] = None
+def _is_optional(call: Call) -> bool:
+    return any(item.text in ("OPTIONAL", "RESULT_VARIABLE") for item in call.arguments)
 
 
-def _all_hold(depends: Value, scope: Scope) -> bool | None:
-    """Each of a list of conditions."""
-    if depends is None:
+def _is_vague(scope: Scope) -> bool:
+    """Whether the tree's own folder of modules may be meant: its list is unknown."""
+    return scope.look("CMAKE_MODULE_PATH") is None
+
+
+def _inside(text: str, scope: Scope) -> str | None:
+    """A path, relative to the tree; None where it is elsewhere."""
+    base = scope.look("CMAKE_CURRENT_SOURCE_DIR") or SOURCE
+    path = posixpath.normpath(posixpath.join(base, text))
+    return path.removeprefix(f"{SOURCE}/") if path.startswith(f"{SOURCE}/") else None
+
+
+def _turns(loop: Loop, scope: Scope) -> list[str] | None:
+    """What a ``foreach`` goes over; None where that is unknown, or too much."""
+    words = [expand(item, scope) for item in loop.arguments[1:]]
+    if not loop.is_counted or any(word is None for word in words):
         return None
-    answers = [holds(condition, scope) for condition in depends.split(";")]
-    return False if False in answers else (None if None in answers else True)
+    known: list[str] = [word for word in words if word is not None]
+    if known[:1] == ["RANGE"] or "ZIP_LISTS" in known:
+        return None
+    if known[:1] == ["IN"]:
+        held = [scope.look(word) if kind == "LISTS" else word for kind, word in _kinds(known[1:])]
+        known = [word for word in held if word is not None]
+        if len(known) != len(held):
+            return None
+    turns = [part for word in known for part in word.split(";") if part]
+    return turns if len(turns) <= _MOST_TURNS else None
+
+
+def _kinds(words: list[str]) -> list[tuple[str, str]]:
+    """Each word with LISTS or ITEMS, whichever stands before it."""
+    kind, found = "ITEMS", []
+    for word in words:
+        if word in ("LISTS", "ITEMS"):
+            kind = word
+        else:
+            found.append((kind, word))
+    return found
+
+
+def _further(definition: Definition, words: list[Value]) -> dict[str, Value]:
+    """What every function has besides its own parameters."""
+    rest = words[len(definition.parameters) :]
+    numbered = {f"ARGV{number}": word for number, word in enumerate(words)}
+    return {"ARGC": str(len(words)), "ARGV": joined(words), "ARGN": joined(rest), **numbered}
 
 
 def _put_in(body: tuple[Block, ...], given: Mapping[str, Value]) -> tuple[Block, ...]:
@@ -360,7 +351,9 @@ def _put_in(body: tuple[Block, ...], given: Mapping[str, Value]) -> tuple[Block,
                     )
                 )
             case Loop():
-                return Loop(arguments(item.arguments), tuple(map(block, item.body)))
+                return Loop(arguments(item.arguments), item.is_counted, tuple(map(block, item.body)))
+            case Room():
+                return Room(arguments(item.arguments), tuple(map(block, item.body)))
             case Definition():
                 return item
 

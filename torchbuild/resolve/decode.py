@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from torchbuild.errors import Problem, RecipeError
 from torchbuild.model.recipe import Recipe
 from torchbuild.resolve.lines import Place, Places, key_lines
+from torchbuild.resolve.overrides import OVERRIDE_FILE
 from torchbuild.resolve.problems import MOST_PROBLEMS, Location, dotted, located, path_of, problems_of
 
 __all__ = [
@@ -143,10 +144,13 @@ def wants_text(table: Table) -> frozenset[str]:
 
 def invalid(problems: Sequence[Problem], file: str, places: Places) -> RecipeError:
     """The one error that holds all problems of a recipe, each at its place."""
+    told = tuple(located(problem, file, places) for problem in problems)
+    if all(problem.file == OVERRIDE_FILE for problem in told):
+        file = OVERRIDE_FILE
     count = f"{len(problems)} problem{'s' if len(problems) != 1 else ''}"
     return RecipeError(
         "recipe-invalid",
         f"{count}{' and more' if len(problems) == MOST_PROBLEMS else ''} in {file}",
-        problems=tuple(located(problem, file, places) for problem in problems),
+        problems=told,
         fix=f"Correct {file}; `torchbuild explain KEY` tells what each key means.",
     )

@@ -132,16 +132,17 @@ def _compiler_flags(recipe: Recipe) -> Iterator[Expectation]:
         *(("CMAKE_CXX_FLAGS", environ.get(name, ""), f"build.env.{name}") for name in compiler),
         ("CMAKE_SHARED_LINKER_FLAGS", linker_flags(recipe), "toolchain.linker, build.env.LDFLAGS"),
         ("CMAKE_MODULE_LINKER_FLAGS", linker_flags(recipe), "toolchain.linker, build.env.LDFLAGS"),
+        ("CMAKE_EXE_LINKER_FLAGS", linker_flags(recipe), "toolchain.linker, build.env.LDFLAGS"),
     )
     for key, value, why in rows:
         if key not in recipe.build.cmake:
-            yield _expect("gate-compiler", key, "text", value, why)
+            yield _expect("gate-compiler", key, "exact", value, why)
 
 
 def _generator(recipe: Recipe) -> Iterator[Expectation]:
     texts = (("CMAKE_GENERATOR", "Ninja"), ("CMAKE_BUILD_TYPE", recipe.build.type))
     for key, value in texts:
-        yield _expect("gate-generator", key, "text", value, "front end")
+        yield _expect("gate-generator", key, "exact", value, "front end")
     paths = (
         ("CMAKE_CACHEFILE_DIR", f"{BUILD_ROOT}/source/build"),
         ("CMAKE_HOME_DIRECTORY", f"{BUILD_ROOT}/source"),

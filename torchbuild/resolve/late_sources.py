@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from torchbuild.errors import ConflictError
 from torchbuild.knowledge.tables import LateFact, late_facts
 from torchbuild.model.recipe import Recipe
+from torchbuild.resolve.cmake_commands import Fetch
 from torchbuild.resolve.cmake_condition import holds
 from torchbuild.resolve.cmake_scope import CacheEntry, Scope
+from torchbuild.resolve.cmake_script import SOURCE
 
-__all__ = ["LateSource", "is_pin", "late_sources"]
+__all__ = ["LateSource", "is_pin", "late_sources", "unlaid"]
 
 _PIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/+-]{0,199}")
 _PLACE = re.compile(r"\\\{\w+\\\}")
@@ -62,6 +64,20 @@ def late_sources(
             yield LateSource(fact.name, fact.repository, _ref(files[pin], pin), fact.to)
         elif fact.is_required:
             raise _unpinned(fact, recipe)
+
+
+def unlaid(fetches: Iterable[Fetch], laid: Collection[str], source: str = SOURCE) -> Iterator[str]:
+    """What a tree may fetch while it is built and nobody lays before: a sentence each. Nothing will come.
+
+    Args:
+        fetches: what its CMake files tell.
+        laid: folders of the tree that are filled before.
+        source: the tree's own place in a build.
+    """
+    for fetch in fetches:
+        if fetch.into.removeprefix(f"{source}/").rstrip("/") not in laid:
+            what = fetch.url or "something that only CMake can name"
+            yield f"{what}, which {fetch.where} may fetch while the tree is built: it will get nothing"
 
 
 def _pins(fact: LateFact, recipe: Recipe) -> Iterator[str]:

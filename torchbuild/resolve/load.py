@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from torchbuild.errors import Problem, RecipeError
@@ -133,12 +133,21 @@ def _counts(path: str, above: Table) -> bool:
 
 def _overridden(merged: _Merged, override: Override) -> _Merged:
     """A value typed without quotes is text where only text may stand."""
-    table, places = override.table(), {override.dotted: Place(OVERRIDE_FILE, None)}
+    table, places = override.table(), dict(_brought(merged.table, override))
     check_sound(table, OVERRIDE_FILE, lambda: places)
     if not isinstance(override.value, str | list | dict):
         as_text = override.dotted in wants_text(merge(merged.table, table))
         table = override.table(as_text=as_text)
     return merged.under(table, places, ".")
+
+
+def _brought(table: Table, override: Override) -> Iterator[tuple[str, Place]]:
+    """The key, and the tables above it that stand in no file: all that the command line answers for."""
+    value: Any = table
+    for index, part in enumerate(override.path, start=1):
+        value = value.get(part) if isinstance(value, dict) else None
+        if index == len(override.path) or not isinstance(value, dict):
+            yield ".".join(override.path[:index]), Place(OVERRIDE_FILE, None)
 
 
 def merge(below: Table, above: Table) -> Table:

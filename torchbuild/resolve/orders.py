@@ -15,19 +15,25 @@ from torchbuild.model.lock import Expectation
 
 __all__ = [
     "BUILD_DIR",
+    "CACHE",
     "GATE",
     "ORDER",
     "USAGE",
     "build_order",
     "bypassed",
+    "cache_forgotten",
     "gate_findings",
     "gate_order",
     "printed_document",
     "refuse",
 ]
 
+_LAST = {"gate-option": 1, "gate-unexpected": 2, "gate-adopted": 2, "gate-notfound": 3}
+"""What is told after all others: what was asked for by name comes first."""
 BUILD_DIR = "{source}/build"
 """CMake's build tree, in every era."""
+CACHE = f"{BUILD_DIR}/CMakeCache.txt"
+"""What CMake made of the request, and what it never asks the tree for again while it stands there."""
 ORDER = "{shim}/order.json"
 """What the shim is told."""
 GATE = "{shim}/gate.json"
@@ -83,22 +89,42 @@ def gate_findings(text: str | None) -> tuple[Finding, ...] | None:
         return None
 
 
+def cache_forgotten(findings: tuple[Finding, ...]) -> Finding:
+    """That a kept build tree was refused, and is configured anew before that counts."""
+    names = ", ".join(item.what for item in failures(findings)[:3])
+    return Finding(
+        reference="cache-forgotten",
+        outcome="warned",
+        what=f"the kept build tree was refused ({names}): CMake's cache is forgotten and it configures anew",
+    )
+
+
 def refuse(findings: tuple[Finding, ...], log: str) -> None:
     """End the build where one of them failed.
 
     Raises:
         StageError: ``gate-refused``, with all of them.
     """
-    wrong = failures(findings)
+    wrong = tuple(sorted(failures(findings), key=lambda item: _LAST.get(item.reference, 0)))
     if not wrong:
         return
     raise StageError(
         "gate-refused",
         f"{len(wrong)} of {len(findings)} values are not what was asked for; nothing was compiled",
         why=tuple(f"[{item.reference}] {item.what}: wanted {item.wanted}, got {item.seen}" for item in wrong),
-        fix="Look at the configure log for the first of these names; correct the recipe or the builder.",
+        fix=_remedy(wrong),
         link=log,
     )
+
+
+def _remedy(wrong: tuple[Finding, ...]) -> str:
+    """What to do, by what kind of difference it is."""
+    kinds = {item.reference for item in wrong}
+    if kinds == {"gate-unexpected"}:
+        return "Look at each; name it in build.flags, or take it over: torchbuild lock RECIPE --adopt"
+    if kinds <= {"gate-unexpected", "gate-option", "gate-adopted"}:
+        return "Look at each; say in build.flags what it shall be, on or off."
+    return "Look at the configure log for the first of these names; correct the recipe or the builder."
 
 
 def bypassed(log: Path) -> StageError:

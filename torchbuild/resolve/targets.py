@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import difflib
+import posixpath
 import re
 from collections.abc import Iterator
 
-__all__ = ["near_targets", "targets"]
+__all__ = ["is_target", "near_targets", "targets"]
 
 _WORD = re.compile(r"(?:\$.|[^$\s:|])+")
 _ESCAPED = re.compile(r"\$(.)")
@@ -27,10 +28,26 @@ def _outputs(build_ninja: str) -> Iterator[str]:
                 yield _ESCAPED.sub(r"\1", word[0])
 
 
+def _nodes(build_ninja: str) -> Iterator[str]:
+    """All that ninja knows by name: what is built, and what it is built of."""
+    for line in build_ninja.replace("$\n", "").split("\n"):
+        if line.startswith("build "):
+            end = _end(line)
+            _rule, *inputs = _WORD.findall(line, end) or [""]
+            for word in (*_WORD.findall(line, len("build "), end), *inputs):
+                yield _ESCAPED.sub(r"\1", word)
+
+
 def _end(line: str) -> int:
     """Where the outputs end: at the first colon that is not escaped."""
     found = re.search(r"(?<!\$)(?:\$\$)*:", line)
     return found.end() - 1 if found else len(line)
+
+
+def is_target(name: str, build_ninja: str) -> bool:
+    """Whether ninja takes this name: a target, a file built or read, ``FILE^`` for what is made of it."""
+    wanted = posixpath.normpath(name.removesuffix("^"))
+    return bool(name) and any(posixpath.normpath(item) == wanted for item in _nodes(build_ninja))
 
 
 def near_targets(name: str, build_ninja: str, *, most: int = 5) -> tuple[str, ...]:

@@ -14,10 +14,10 @@ from torchbuild.knowledge.tables import EraFact, option_facts
 from torchbuild.model.lock import Expectation
 from torchbuild.resolve.cmake_condition import holds, is_false_constant
 from torchbuild.resolve.cmake_scope import CacheEntry, Scope
-from torchbuild.resolve.cmake_script import follow
+from torchbuild.resolve.cmake_script import Followed, follow
 from torchbuild.resolve.switches import Wishes
 
-__all__ = ["Tree", "front_end_definitions"]
+__all__ = ["Tree", "front_end_definitions", "is_declared"]
 
 _OPTION = re.compile(r"(USE|BUILD)_\w+")
 
@@ -33,8 +33,8 @@ class Tree:
     machine: str
     """The processor."""
 
-    def cache(self, environ: Mapping[str, str], defines: Mapping[str, str]) -> dict[str, CacheEntry]:
-        """The cache that this tree will have in a build with these variables and definitions."""
+    def followed(self, environ: Mapping[str, str], defines: Mapping[str, str]) -> Followed:
+        """What is known of this tree in a build with these variables and definitions."""
         handed = dict(self.era.hands)
         handed |= {name: value for name, value in environ.items() if self.era.reaches(name)}
         # a real definition is there before the environment is looked at
@@ -44,7 +44,7 @@ class Tree:
 
     def declared(self, environ: Mapping[str, str], defines: Mapping[str, str]) -> frozenset[str]:
         """Names of the options that it may declare."""
-        found = self.cache(environ, defines)
+        found = self.followed(environ, defines).cache
         return frozenset(name for name, entry in found.items() if entry.where and _OPTION.fullmatch(name))
 
     def expect(self, cache: Mapping[str, CacheEntry], wishes: Wishes) -> Iterator[Expectation]:
@@ -59,12 +59,13 @@ class Tree:
             return
         self._require_effect(cache, wishes)
         settled = _settled(cache)
+        asked = {self.era.renames.get(wish, wish) for wish in wishes}
         for name, entry in sorted(cache.items()):
-            if not _OPTION.fullmatch(name) or name in {self.era.renames.get(wish, wish) for wish in wishes}:
+            if name in asked or not (_OPTION.fullmatch(name) or (entry.where and entry.type == "BOOL")):
                 continue
             value, why = settled.get(name) or _effective(entry)
             if value:
-                yield _row("gate-option", name, "switch", value, why)
+                yield _row("gate-option", name, "option" if is_declared(entry) else "switch", value, why)
         yield _row("gate-unexpected", _OPTION.pattern, "only", "", "no third state")
         benign = "|".join(item.names for item in option_facts().benign)
         yield _row("gate-notfound", r".*", "found", benign, "no third state")
@@ -84,6 +85,11 @@ class Tree:
         """Whether any file has the word: it may be declared in a way that is not followed."""
         word = re.compile(rf"\b{re.escape(option)}\b")
         return any(word.search(text) for text in self.files.values())
+
+
+def is_declared(entry: CacheEntry) -> bool:
+    """Whether the cache will surely have it as an option in force: one that is hidden is wrong then."""
+    return bool(entry.where) and entry.is_certain and entry.type == "BOOL"
 
 
 def front_end_definitions(pyproject: str) -> dict[str, str]:

@@ -7,6 +7,8 @@ import subprocess
 import threading
 from typing import Callable, Dict, List, Optional, Tuple
 
+from .behalf import can_connect
+from .rights import give_up_tracing, hide_memory
 from .seccomp import Abi, deny_program, install, native, notify_program
 
 __all__ = ["GuardedCommand"]
@@ -34,6 +36,7 @@ class GuardedCommand(threading.Thread):
         self._argv = argv
         self._alone = alone
         self._tell = tell
+        self._environment = _environment()
         self.listener = 0
         self.watch = "none"
         self._why = ""
@@ -72,7 +75,16 @@ class GuardedCommand(threading.Thread):
             self._deny(abis)
             return
         try:
-            self.listener = install(notify_program(abis), abis[0].seccomp, listen=True)
+            if self._alone and not can_connect():
+                self._why = "nothing lends us the sockets of other processes"
+                self._deny(abis)
+                return
+            # The listener in the hands of what it listens to would answer that all is well.
+            hide_memory()
+            guards = (os.getpid(), threading.get_native_id())
+            program = notify_program(abis, guards=guards, alone=self._alone)
+            self.listener = install(program, abis[0].seccomp, listen=True)
+            give_up_tracing()
             self.watch = "notify"
         except (ImportError, OSError) as first:
             self._why = str(first)
@@ -88,9 +100,16 @@ class GuardedCommand(threading.Thread):
     def _start(self) -> None:
         # posix_spawn would leave a signal of the C library ignored in the command: it is to be as without us.
         subprocess._USE_POSIX_SPAWN = False  # type: ignore[misc]  # noqa: SLF001  documented
-        process = subprocess.Popen(self._argv, env=_environment(), close_fds=False)
+        process = subprocess.Popen(self._argv, env=self._variables(), close_fds=False)
         self.pid = process.pid
         process.returncode = 0  # it is reaped here, with what it leaves
+
+    def _variables(self) -> Dict[bytes, bytes]:
+        """As handed to us. Alone there is no UDP: lookups of the C library go by TCP, to be told by name."""
+        if self.watch != "notify" or not self._alone:
+            return self._environment
+        given = self._environment.get(b"RES_OPTIONS", b"")
+        return {**self._environment, b"RES_OPTIONS": (given + b" use-vc").strip()}
 
     def _reap(self) -> None:
         with contextlib.suppress(ChildProcessError):

@@ -5,14 +5,24 @@ import socket
 import struct
 from typing import NamedTuple, Optional, Tuple
 
-__all__ = ["Place", "judge", "led_to"]
+__all__ = ["Place", "is_asked_by_itself", "judge", "led_to"]
 
-_SERVICES = ("/run/", "/var/run/", "/var/lib/sss/")
+_ASKED_BY_THEMSELVES = (
+    "/dev/log",
+    "/run/avahi-daemon/",
+    "/run/dbus/system_bus_socket",
+    "/run/nscd/",
+    "/run/samba/winbindd/",
+    "/run/systemd/",
+    "/var/lib/sss/",
+    "/var/run/nscd/",
+)
+"""Services for names, users and logs, which a C library asks whatever the program is."""
 _FAMILY_SIZE, _INET_SIZE, _INET6_SIZE = 2, 8, 24
 _NAME_SERVER = 53
 _HERE = {
     family
-    for family in (getattr(socket, name, None) for name in ("AF_UNIX", "AF_NETLINK", "AF_ALG", "AF_UNSPEC"))
+    for family in (getattr(socket, name, None) for name in ("AF_NETLINK", "AF_UNSPEC"))
     if family is not None
 }
 
@@ -21,12 +31,14 @@ class Place(NamedTuple):
     """Where an address leads."""
 
     kind: str
-    """``here`` (this machine, this build), ``service`` (a service of the machine, which a build without a
-    container would reach past its network namespace), ``name-server`` or ``elsewhere``."""
+    """``here`` (of no concern), ``loopback``, ``name-server``, ``elsewhere``; of Unix sockets ``file`` and
+    ``abstract`` (named, but in no directory)."""
     text: str
     """As a person writes it."""
     where: Optional[Tuple[str, int]] = None
     """Host and port of an Internet address."""
+    raw: bytes = b""
+    """The packed host of an Internet address, or the path or name of a Unix socket."""
 
 
 def judge(address: bytes, *, connects: bool) -> Place:
@@ -42,8 +54,7 @@ def judge(address: bytes, *, connects: bool) -> Place:
     if family == 0 and not connects and len(address) >= _INET_SIZE:
         family = socket.AF_INET  # the kernel takes it for that in a datagram
     if family == socket.AF_UNIX:
-        path = address[2:].split(b"\0", 1)[0].decode("utf-8", "replace")
-        return Place("service" if path.startswith(_SERVICES) else "here", path)
+        return _unix(address[2:])
     if family in _HERE:
         return Place("here", "address family %d" % family)
     if family == socket.AF_INET and len(address) >= _INET_SIZE:
@@ -53,12 +64,27 @@ def judge(address: bytes, *, connects: bool) -> Place:
     return Place("elsewhere", "an address of family %d" % family)
 
 
+def is_asked_by_itself(path: str) -> bool:
+    """Whether a socket file is one that programs ask without their own doing."""
+    return path.startswith(_ASKED_BY_THEMSELVES)
+
+
+def _unix(name: bytes) -> Place:
+    if name[:1] == b"\0" and len(name) > 1:
+        return Place("abstract", "@" + name[1:].decode("utf-8", "replace"), raw=name)
+    path = name.split(b"\0", 1)[0]
+    if not path:
+        return Place("here", "nothing")
+    return Place("file", path.decode("utf-8", "replace"), raw=path)
+
+
 def _internet(ip: "ipaddress.IPv4Address | ipaddress.IPv6Address", address: bytes) -> Place:
     ip = getattr(ip, "ipv4_mapped", None) or ip
     (port,) = struct.unpack_from(">H", address, 2)
     host = "[%s]" % ip if isinstance(ip, ipaddress.IPv6Address) else str(ip)
-    kind = "here" if ip.is_loopback or ip.is_unspecified else "elsewhere"
-    return Place("name-server" if port == _NAME_SERVER else kind, "%s:%d" % (host, port), (str(ip), port))
+    kind = "loopback" if ip.is_loopback or ip.is_unspecified else "elsewhere"
+    kind = "name-server" if port == _NAME_SERVER else kind
+    return Place(kind, "%s:%d" % (host, port), (str(ip), port), ip.packed)
 
 
 def led_to(address: bytes, port: int) -> bytes:

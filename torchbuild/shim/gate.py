@@ -22,6 +22,8 @@ def compare(cache: Mapping[str, Entry], expectations: List[Dict[str, Any]]) -> L
     for item in expectations:
         if item["kind"] == "only":
             findings += _only(cache, item, named)
+        elif item["kind"] == "found":
+            findings += _found(cache, item)
         else:
             findings.append(_COMPARE[item["kind"]](cache, item))
     return findings
@@ -56,6 +58,18 @@ def _switch(cache: Mapping[str, Entry], item: Dict[str, Any]) -> Finding:
         # CMake leaves this type where no option() or set() knows the name: what stands here is our own -D
         return _finding(item, False, "no option of this tree: %s" % _shown(entry))
     return _finding(item, state == item["value"], "%s: %s" % (state, _shown(entry)))
+
+
+def _option(cache: Mapping[str, Entry], item: Dict[str, Any]) -> Finding:
+    """By truth, and there: the tree surely declares it, so one that is hidden or gone is another tree's."""
+    entry = cache.get(item["key"])
+    there = entry is not None and entry.type not in ("INTERNAL", "STATIC")
+    return _finding(item, there and _state(entry) == item["value"], "%s: %s" % (_state(entry), _shown(entry)))
+
+
+def _exact(cache: Mapping[str, Entry], item: Dict[str, Any]) -> Finding:
+    finding = _text(cache, item)
+    return finding if item["key"] in cache else dict(finding, outcome="failed")
 
 
 def _text(cache: Mapping[str, Entry], item: Dict[str, Any]) -> Finding:
@@ -118,7 +132,7 @@ def _only(cache: Mapping[str, Entry], item: Dict[str, Any], named: Collection[st
     ]
 
 
-def _found(cache: Mapping[str, Entry], item: Dict[str, Any]) -> Finding:
+def _found(cache: Mapping[str, Entry], item: Dict[str, Any]) -> List[Finding]:
     """What CMake looked for and did not find stays in its cache, and the build goes on without it."""
     benign = re.compile(item["value"])
     missing = {
@@ -126,7 +140,18 @@ def _found(cache: Mapping[str, Entry], item: Dict[str, Any]) -> Finding:
         for name, entry in _matching(cache, item).items()
         if (entry.value == "NOTFOUND" or entry.value.endswith("-NOTFOUND")) and not benign.fullmatch(name)
     }
-    return dict(_finding(item, not missing, _list(missing) or "all was found"), wanted="no NOTFOUND")
+    if not missing:
+        return [dict(_finding(item, True, "all was found"), wanted="no NOTFOUND")]
+    return [
+        {
+            "reference": item["reference"],
+            "outcome": "failed",
+            "what": "%s (looked for)" % name,
+            "seen": _shown(entry),
+            "wanted": "a path",
+        }
+        for name, entry in missing.items()
+    ]
 
 
 def _contains(cache: Mapping[str, Entry], item: Dict[str, Any]) -> Finding:
@@ -148,6 +173,8 @@ def _within(cache: Mapping[str, Entry], item: Dict[str, Any]) -> Finding:
 
 _COMPARE = {
     "switch": _switch,
+    "option": _option,
+    "exact": _exact,
     "text": _text,
     "path": _path,
     "every": _every,
@@ -155,6 +182,5 @@ _COMPARE = {
     "contains": _contains,
     "within": _within,
     "each": _each,
-    "found": _found,
 }
-_BY_NAME = ("switch", "text", "path")
+_BY_NAME = ("switch", "option", "text", "exact", "path")

@@ -146,6 +146,7 @@ def _gate(order: Dict[str, Any]) -> Optional[List[Dict[str, str]]]:
 def _build(real: str, arguments: List[str], order: Dict[str, Any]) -> int:
     options, targets, _, _ = split_arguments(arguments)
     if order.get("target"):
+        options = [part for part in options if part != "--"] + ["--"]  # a target is never an option
         targets = [order["target"]]
     environ = dict(os.environ)
     if order.get("statslog"):

@@ -8,7 +8,7 @@ from typing import Dict, List, NamedTuple, Optional, Tuple
 
 from .seccomp import ABIS, Abi
 
-__all__ = ["Destination", "Notice", "answer", "destinations", "receive", "rewrite", "waits"]
+__all__ = ["Destination", "Notice", "answer", "destinations", "finish", "receive", "rewrite", "waits"]
 
 _RECEIVE, _SEND, _VALID, _VALID_OLD = 0xC0502100, 0xC0182101, 0x40082102, 0x80082102
 _NOTICE, _ANSWER = "=QIIiIQ6Q", "=QqiI"
@@ -42,6 +42,10 @@ class Destination(NamedTuple):
     """Where it lies in the caller's memory."""
     address: bytes
     """A sockaddr, its family first."""
+    descriptor: int
+    """The caller's socket."""
+    connects: bool
+    """Whether the call is a connect, however it was made."""
 
 
 def receive(listener: int) -> Optional[Notice]:
@@ -61,7 +65,16 @@ def receive(listener: int) -> Optional[Notice]:
 
 def answer(listener: int, notice: Notice, error: int = 0) -> None:
     """Let the call go on, or end it with an error. A caller that is gone needs no answer."""
-    response = struct.pack(_ANSWER, notice.number, 0, -error, 0 if error else _CONTINUE)
+    _respond(listener, notice, error, 0 if error else _CONTINUE)
+
+
+def finish(listener: int, notice: Notice, error: int) -> None:
+    """End the call without the kernel's doing: with success, or with an error."""
+    _respond(listener, notice, error, 0)
+
+
+def _respond(listener: int, notice: Notice, error: int, flags: int) -> None:
+    response = struct.pack(_ANSWER, notice.number, 0, -error, flags)
     try:
         fcntl.ioctl(listener, _SEND, response)
     except OSError as failure:
@@ -93,7 +106,7 @@ def destinations(notice: Notice) -> List[Destination]:
     """Every address that the call names; none where it goes where its socket is connected already.
 
     Raises:
-        OSError: the caller's memory cannot be read.
+        OSError: the caller's memory cannot be read, or the address is none.
     """
     if notice.abi is None:
         return []
@@ -102,7 +115,7 @@ def destinations(notice: Notice) -> List[Destination]:
         if call == "socketcall":
             call, arguments = _of_socketcall(memory, arguments)
         if call == "connect":
-            places = [(arguments[1], arguments[2])]
+            places = [_whole(arguments[1], arguments[2])]
         elif call == "sendto":
             places = [(arguments[4], arguments[5])]
         elif call == "sendmsg":
@@ -113,10 +126,24 @@ def destinations(notice: Notice) -> List[Destination]:
         else:
             places = []
         return [
-            Destination(at, memory.read(at, min(size & 0xFFFFFFFF, _LONGEST_ADDRESS)))
+            Destination(
+                at,
+                memory.read(at, min(size & 0xFFFFFFFF, _LONGEST_ADDRESS)),
+                arguments[0] & 0xFFFFFFFF,
+                call == "connect",
+            )
             for at, size in places
             if at and size & 0xFFFFFFFF
         ]
+
+
+def _whole(at: int, size: int) -> Tuple[int, int]:
+    """Of a connect: what the kernel would refuse before it looks, it need not be asked."""
+    if not 0 < size & 0xFFFFFFFF <= _LONGEST_ADDRESS:
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+    if not at:
+        raise OSError(errno.EFAULT, os.strerror(errno.EFAULT))
+    return at, size
 
 
 def rewrite(notice: Notice, at: int, content: bytes) -> None:
@@ -151,7 +178,10 @@ class _Memory:
         os.close(self._file)
 
     def read(self, at: int, size: int) -> bytes:
-        return os.pread(self._file, size, at)
+        content = os.pread(self._file, size, at)
+        if len(content) != size:
+            raise OSError(errno.EFAULT, os.strerror(errno.EFAULT))
+        return content
 
     def write(self, at: int, content: bytes) -> None:
         if os.pwrite(self._file, content, at) != len(content):

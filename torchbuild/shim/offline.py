@@ -13,6 +13,7 @@ what was asked for. ``--alone`` says that no network namespace is around: where 
 call no Internet socket is made at all, and where it filters nothing the command is not started.
 """
 
+import _thread
 import contextlib
 import errno
 import json
@@ -24,12 +25,13 @@ import struct
 import sys
 from typing import Any, Dict, List, NamedTuple, Optional, Set, Tuple
 
-from .asker import ask_of, descendants
+from .asker import descendants
+from .behalf import can_connect, connect, is_blocking, process_of, socket_of
 from .behind import GuardedCommand
-from .destination import judge, led_to
-from .notices import Destination, Notice, answer, destinations, receive, rewrite, waits
+from .notices import Destination, Notice, answer, destinations, finish, receive, rewrite, waits
 from .relay import Endpoint, Relay, parse_endpoint
-from .sinkhole import Sinkhole
+from .sinkholes import Sinkholes
+from .ways import Way, Ways, asker
 
 __all__ = ["ASKED", "NOT_GUARDED", "main"]
 
@@ -39,7 +41,6 @@ NOT_GUARDED = 94
 """Exit code where nothing would have kept the command from the network; it was not started."""
 _NOT_FOUND, _NOT_RUNNABLE, _USAGE = 127, 126, 2
 _SUBREAPER = 36
-_MOST_SINKHOLES = 64
 _PATIENCE_S = 10.0
 
 
@@ -92,16 +93,15 @@ class _Guard:
         self._command = GuardedCommand(options.argv, alone=options.alone, tell=self._tell_watch)
         # Held from the start: what the command may lay in its place is not written to.
         self._file = os.open(options.record, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
-        self._sinkholes: List[Sinkhole] = []
-        self._relays: List[Relay] = []
-        self._addresses: Dict[str, str] = {}
+        self._lines: List[bytes] = []
+        relays = [Relay(endpoint, number) for number, endpoint in enumerate(options.endpoints)]
+        addresses = {relay.endpoint.host: relay.address for relay in reversed(relays)}
+        self._sinkholes = Sinkholes(addresses, denies=options.keep_going)
+        self._ways = Ways(relays, self._sinkholes, alone=options.alone)
+        self._connects = can_connect()
         self._told: Set[Tuple[int, str]] = set()
 
     def run(self) -> int:
-        for number, endpoint in enumerate(self._options.endpoints):
-            relay = Relay(endpoint, number)
-            self._relays.append(relay)
-            self._addresses.setdefault(endpoint.host, relay.address)
         _adopt_orphans()
         self._pass_signals_on()
         self._command.start()
@@ -113,10 +113,12 @@ class _Guard:
         try:
             self._look()
             self._look_back()
+            self._end_all()
         except _Stop:
             self._end_all()
             return ASKED
-        self._end_all()
+        finally:
+            self._write_anew()
         return _leave(self._command.status)
 
     def _tell_watch(self, watch: str, why: str) -> None:
@@ -158,26 +160,19 @@ class _Guard:
         poll.register(self._command.ended, select.POLLIN)
         if self._command.listener:
             poll.register(self._command.listener, select.POLLIN)
-        for sinkhole in self._sinkholes:
-            for descriptor in sinkhole.descriptors:
-                poll.register(descriptor, select.POLLIN)
+        for descriptor in self._sinkholes.descriptors():
+            poll.register(descriptor, select.POLLIN)
         return [descriptor for descriptor, _ in poll.poll(timeout_ms)]
 
     def _look_back(self) -> None:
         """A question may lie there still; who went to a name server and asked nothing wanted its address."""
         self._take_questions(self._ready(0))
-        for sinkhole in self._sinkholes:
-            if not sinkhole.answered:
-                asker, text = sinkhole.origin
-                self._record(asker, "address", text, text)
+        for origin in self._sinkholes.unasked():
+            self._record(origin.asker, "address", origin.text, origin.text)
 
     def _take_questions(self, ready: List[int]) -> None:
-        for sinkhole in list(self._sinkholes):
-            for descriptor, take in sinkhole.descriptors.items():
-                if descriptor in ready:
-                    asker, text = sinkhole.origin
-                    for name in take():
-                        self._record(asker, "name", name, text)
+        for origin, name in self._sinkholes.taken(ready):
+            self._record(origin.asker, "name", name, origin.text)
 
     def _take_call(self) -> None:
         notice = receive(self._command.listener)
@@ -186,67 +181,94 @@ class _Guard:
         try:
             found = destinations(notice)
         except (OSError, struct.error) as error:
-            refused = isinstance(error, PermissionError)
-            if refused:
-                self._record_call(notice, "an address that nobody may read")
-            answer(self._command.listener, notice, errno.ENETUNREACH if refused else errno.EFAULT)
+            self._refuse_unread(notice, error)
             return
         if not waits(self._command.listener, notice):
             return
+        if self._connects and found and found[0].connects:
+            self._connect(notice, found[0])
+        else:
+            self._let_go_on(notice, found)
+
+    def _refuse_unread(self, notice: Notice, error: Exception) -> None:
+        number = errno.EFAULT
+        if isinstance(error, OSError) and error.errno in (errno.EINVAL, errno.ENOENT, errno.ESRCH):
+            number = error.errno
+        if isinstance(error, PermissionError):
+            text = "an address that nobody may read"
+            self._record(asker(notice.pid), "address", text, text)
+            number = errno.ENETUNREACH
+        answer(self._command.listener, notice, number)
+
+    def _connect(self, notice: Notice, destination: Destination) -> None:
+        """Connect for the caller, to where we looked: what it names by then does not matter."""
+        listener = self._command.listener
+        try:
+            held = socket_of(process_of(notice.pid), destination.descriptor)
+        except OSError as error:
+            answer(listener, notice, error.errno or errno.EBADF)
+            return
+        way = Way(errno.EINTR)
+        if waits(listener, notice):
+            way = self._way(notice, destination)
+        files = [held] if way.file is None else [held, way.file]
+        if way.error:
+            _close(files)
+            answer(listener, notice, way.error)
+            return
+
+        def end() -> None:
+            error = connect(held, way.address or destination.address)
+            _close(files)
+            finish(listener, notice, error)
+
+        if is_blocking(held):  # it may wait as long as its caller would; the kernel signals our first thread
+            _thread.start_new_thread(end, ())
+        else:
+            end()
+
+    def _let_go_on(self, notice: Notice, found: List[Destination]) -> None:
+        """Let the kernel do it, with the caller's memory as it is by then."""
         for destination in found:
-            refusal = self._judge(notice, destination)
-            if refusal:
-                answer(self._command.listener, notice, refusal)
+            way = self._way(notice, destination)
+            if way.file is not None:
+                os.close(way.file)
+            error = way.error
+            # The path of a socket file is left as it is: another one may not fit in its place.
+            if not error and way.address and way.file is None:
+                error = _led(notice, destination, way.address)
+            if error:
+                answer(self._command.listener, notice, error)
                 return
         answer(self._command.listener, notice)
 
-    def _judge(self, notice: Notice, destination: Destination) -> int:
-        """0 to let the call go on, else the error that it ends with."""
-        place = judge(destination.address, connects=notice.call == "connect")
-        if place.where is not None:
-            for relay in self._relays:
-                if relay.serves(place.where):
-                    return self._lead(notice, destination, relay.port)
-        if place.kind == "here":
-            return 0
-        if place.kind == "service":
-            return errno.ECONNREFUSED
-        if place.kind == "name-server" and len(self._sinkholes) < _MOST_SINKHOLES:
-            origin = (ask_of(notice.pid, os.getpid()), place.text)
-            with contextlib.suppress(OSError):
-                sinkhole = Sinkhole(origin, self._addresses, denies=self._options.keep_going)
-                self._sinkholes.append(sinkhole)
-                if self._lead(notice, destination, sinkhole.port) == 0:
-                    return 0
-                self._sinkholes.pop().close()
-        self._record_call(notice, place.text)
-        return errno.ENETUNREACH
-
-    def _lead(self, notice: Notice, destination: Destination, port: int) -> int:
-        try:
-            rewrite(notice, destination.at, led_to(destination.address, port))
-        except OSError:
-            return errno.ENETUNREACH
-        return 0
+    def _way(self, notice: Notice, destination: Destination) -> Way:
+        way = self._ways.of(notice.pid, destination)
+        if way.wanted:
+            self._record(asker(notice.pid), way.kind, way.wanted, way.wanted)
+        return way
 
     # --- telling and ending ----------------------------------------------------------------------------
 
-    def _record_call(self, notice: Notice, text: str) -> None:
-        self._record(ask_of(notice.pid, os.getpid()), "address", text, text)
-
-    def _record(self, asker: Dict[str, Any], kind: str, what: str, where: str) -> None:
-        if (asker["pid"], what) in self._told:  # a name is asked for twice: for each kind of address
+    def _record(self, who_asked: Dict[str, Any], kind: str, what: str, where: str) -> None:
+        if (who_asked["pid"], what) in self._told:  # a name is asked for twice: for each kind of address
             return
-        self._told.add((asker["pid"], what))
-        self._write({"event": "asked", "kind": kind, "what": what, "where": where, **asker})
-        who = " ".join(asker["argv"])
+        self._told.add((who_asked["pid"], what))
+        self._write({"event": "asked", "kind": kind, "what": what, "where": where, **who_asked})
+        who = " ".join(who_asked["argv"])
         sys.stderr.write("torchbuild: no network here: %s asked for %s\n" % (who or "a process", what))
         sys.stderr.flush()
         if not self._options.keep_going:
             raise _Stop
 
     def _write(self, item: Dict[str, Any]) -> None:
-        os.write(self._file, (json.dumps(item, sort_keys=True) + "\n").encode("ascii"))
+        self._lines.append((json.dumps(item, sort_keys=True) + "\n").encode("ascii"))
+        os.write(self._file, self._lines[-1])
+
+    def _write_anew(self) -> None:
+        """What the command wrote into our file, or took from it, does not stay: by now it has ended."""
+        os.ftruncate(self._file, 0)
+        os.write(self._file, b"".join(self._lines))
 
     def _end_all(self) -> None:
         """End what the command started, as often as it starts more."""
@@ -259,6 +281,19 @@ class _Guard:
                         os.kill(pid, number)
             if self._command.empty.wait(0.02):
                 return
+
+
+def _led(notice: Notice, destination: Destination, address: bytes) -> int:
+    try:
+        rewrite(notice, destination.at, address)
+    except OSError:
+        return errno.ENETUNREACH
+    return 0
+
+
+def _close(files: List[int]) -> None:
+    for file in files:
+        os.close(file)
 
 
 def _adopt_orphans() -> None:

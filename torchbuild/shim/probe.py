@@ -14,10 +14,15 @@ from typing import Any, Dict, List, Tuple
 
 __all__ = ["main", "observe"]
 
-_PROGRAM = """#include <cmath>
+_PROGRAMS = {
+    "c": """#include <stdlib.h>
+int main(void) { char *p = malloc(2); int bad = p == NULL; free(p); return bad; }
+""",
+    "cpp": """#include <cmath>
 #include <vector>
 int main() { std::vector<double> v(3, 2.0); return std::sqrt(v[0]) > 1 ? 0 : 1; }
-"""
+""",
+}
 _BEHIND = ("cc1", "cc1plus", "as", "ld")
 """What a driver such as gcc starts: there the work is done."""
 
@@ -43,7 +48,7 @@ def observe(cc: str, cxx: str, cmake: str, ninja: str, scratch: str) -> Dict[str
         "cxx": _first_line([cxx, "--version"]),
         "cmake": _first_line([cmake, "--version"]),
         "ninja": _first_line([ninja, "--version"]),
-        "compiles": _compiles(cxx, scratch),
+        "compiles": _compiles(cc, "c", scratch) or _compiles(cxx, "cpp", scratch),
         "files": sorted({*_interpreter_files(), *_compiler_files(cc), *_compiler_files(cxx)}),
     }
 
@@ -91,13 +96,14 @@ def _first_line(argv: List[str]) -> str:
     return lines[0].strip() if code == 0 and lines else ""
 
 
-def _compiles(cxx: str, scratch: str) -> str:
-    """Empty if a small C++ program compiles, links and starts; else the first thing that was said."""
+def _compiles(compiler: str, language: str, scratch: str) -> str:
+    """Empty if a small program compiles, links and starts; else the first thing that was said."""
     os.makedirs(scratch, exist_ok=True)
-    source, program = os.path.join(scratch, "probe.cpp"), os.path.join(scratch, "probe")
+    program = os.path.join(scratch, "probe-" + language)  # one each: the other compiler's proves nothing
+    source = program + "." + language
     with open(source, "w", encoding="utf-8") as handle:
-        handle.write(_PROGRAM)
-    for argv in ([cxx, "-O1", "-o", program, source], [program]):
+        handle.write(_PROGRAMS[language])
+    for argv in ([compiler, "-O1", "-o", program, source], [program]):
         code, text = _run(argv)
         if code != 0:
             return "%s: exit code %d: %s" % (os.path.basename(argv[0]), code, text.strip()[:500])

@@ -7,6 +7,7 @@ question needs no search for who asked it. RFC 1035 gives the format, RFC 6761 t
 import contextlib
 import errno
 import ipaddress
+import select
 import socket
 import string
 import struct
@@ -114,7 +115,7 @@ class Sinkhole:
         """
         self.origin = origin
         self.answered = False
-        """Whether at least one question arrived."""
+        """Whether a question arrived; whoever leads a program here once more makes it False again."""
         self._addresses = addresses
         self._denies = denies
         self._datagrams, self._streams = _sockets()
@@ -124,6 +125,13 @@ class Sinkhole:
             self._streams.fileno(): self._take_stream,
         }
         """What to poll, and what to call where it can be read: names that may not be asked for."""
+
+    def is_quiet(self) -> bool:
+        """Whether nothing is there to be taken."""
+        poll = select.poll()
+        for descriptor in self.descriptors:
+            poll.register(descriptor, select.POLLIN)
+        return not poll.poll(0)
 
     def close(self) -> None:
         """Listen no longer."""

@@ -4,32 +4,43 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from torchbuild.context import Completed, Context
 from torchbuild.errors import StageError, UsageError
-from torchbuild.model.command import expand
+from torchbuild.model.command import BUILD_ROOT, expand
+from torchbuild.model.finding import Finding, failures
 from torchbuild.model.lock import Expectation, Lock
 from torchbuild.model.stage import StagePlan, StageResult, lock_part, stage_key
-from torchbuild.report.events import Progress
+from torchbuild.report.events import Found, Progress
 from torchbuild.resolve.frontend import front_end
 from torchbuild.resolve.orders import (
     BUILD_DIR,
+    CACHE,
     GATE,
     ORDER,
     USAGE,
     build_order,
     bypassed,
+    cache_forgotten,
     gate_findings,
     refuse,
 )
-from torchbuild.resolve.targets import near_targets
+from torchbuild.resolve.targets import is_target, near_targets
 
-__all__ = ["NAME", "REVISION", "Plan", "Result", "plan", "run"]
+__all__ = ["NAME", "REVISION", "Plan", "Result", "plan", "restore", "run"]
 
 NAME = "compile"
 REVISION = 1
 STATSLOG = "{work}/tmp/ccache-stats.log"
+INSTALLED = f"{BUILD_DIR}/install_manifest.txt"
+"""What CMake's install step laid, one path a line."""
+LAID = "{work}/source.states.json"
+"""What the source stage laid in a tree that people edit."""
+_PACKED = ("build/lib.*", "build/bdist.*", "*.egg-info")
+"""Where setuptools collects what it packs. It only ever adds; ``build/lib`` without a suffix is CMake's."""
 _NO_TARGET = "ninja: error: unknown target "
 _EDGE = re.compile(r"^\[(\d+)/(\d+)\] (.*)$")
 _CACHE_WORDS = (
@@ -71,8 +82,62 @@ def plan(lock: Lock) -> Plan:
 
 
 def run(plan: Plan, context: Context) -> Result:
-    """Compile, going on where an earlier run ended. With `context.target`, only as far as that."""
+    """Compile, going on where an earlier run ended. With `context.target`, only as far as that.
+
+    What stands in the build tree then is watched as what configure left, which wipes it where it is damaged.
+    """
+    context.records.watch("configure", ())
+    built = _built(plan, context)
+    findings: tuple[Finding, ...] = ()
+    if context.is_dev and not built.stopped and failures(built.compared):
+        findings = (cache_forgotten(built.compared),)
+        context.reporter.emit(Found(stage=NAME, finding=findings[0]))
+        for path in (CACHE, GATE):
+            context.trees.remove(context.workspace.inside(path))
+        built = _built(plan, context)
+    if not built.stopped:
+        refuse(built.compared, str(built.done.log))
+        _require_end(built, context)
+        if not context.is_dev:  # there ninja is asked each time
+            context.records.watch("configure", (BUILD_DIR,))
+    evidence = _evidence(built, context)
+    what = f"stopped after {context.target}, as asked" if built.stopped else f"{built.watch.total} edges"
+    return Result(
+        summary=what + _hits(evidence),
+        findings=findings,
+        evidence=tuple(sorted(evidence.items())),
+        stopped=built.stopped,
+    )
+
+
+def restore(_plan: Plan, context: Context) -> bool:
+    """Nothing is ever missing; but a target that is asked for must be one, also where all is compiled.
+
+    Raises:
+        UsageError: ``target-unknown``.
+    """
+    if context.target is not None:
+        rules = context.trees.read(context.workspace.inside(f"{BUILD_DIR}/build.ninja")) or ""
+        if not is_target(context.target, rules):
+            raise _unknown_target(context.target, context)
+    return False
+
+
+class _Built(NamedTuple):
+    """One run of the front end."""
+
+    done: Completed
+    watch: _Watch
+    usage: dict[str, Any]
+    compared: tuple[Finding, ...]
+    stopped: bool
+
+
+def _built(plan: Plan, context: Context) -> _Built:
     inside, trees = context.workspace.inside, context.trees
+    if context.is_dev and context.target is None:
+        for place in _packed_before(context):
+            trees.remove(place)
     for path in ("{dist}", USAGE, GATE + ".tmp", STATSLOG):
         trees.remove(inside(path))
     for path in ("{dist}", "{work}/home", "{work}/tmp"):
@@ -84,18 +149,44 @@ def run(plan: Plan, context: Context) -> Result:
     command = plan.commands[0].with_environ(context.executor.environment())
     done = context.executor.run(command, log=log, on_line=watch.line)
     usage = _usage(trees.read(inside(USAGE)))
-    stopped = context.target is not None and usage.get("exit_code") == 0
-    if not stopped:
-        refuse(gate_findings(trees.read(inside(GATE))) or (), str(log))
-        _require_end(done, usage, watch, context)
-    evidence = {
-        "edges": str(watch.total),
-        "wall_seconds": f"{done.seconds:.1f}",
-        **{name: str(value) for name, value in usage.items() if name != "exit_code"},
-        **_cache_statistics(trees.read(inside(STATSLOG)) or ""),
+    return _Built(
+        done=done,
+        watch=watch,
+        usage=usage,
+        compared=gate_findings(trees.read(inside(GATE))) or (),
+        stopped=context.target is not None and usage.get("exit_code") == 0,
+    )
+
+
+def _packed_before(context: Context) -> Iterator[Path]:
+    """What the front end laid for earlier wheels, and the source itself did not: it would be packed again.
+
+    Ninja's own files stay; what CMake installed is installed again.
+    """
+    inside, trees = context.workspace.inside, context.trees
+    tree = inside("{source}")
+    laid = json.loads(trees.read(inside(LAID)) or "{}")
+    folders = {above.as_posix() for name in laid for above in Path(name).parents}
+    for pattern in _PACKED:
+        for place in tree.glob(pattern):
+            if place.is_dir() and place.relative_to(tree).as_posix() not in folders:
+                yield place
+    prefix = f"{BUILD_ROOT}/source/"
+    for line in (trees.read(inside(INSTALLED)) or "").splitlines():
+        name = line.removeprefix(prefix)
+        if line.startswith(prefix) and ".." not in name.split("/") and name not in laid:
+            place = inside(line)
+            if place.is_symlink() or place.is_file():
+                yield place
+
+
+def _evidence(built: _Built, context: Context) -> dict[str, str]:
+    return {
+        "edges": str(built.watch.total),
+        "wall_seconds": f"{built.done.seconds:.1f}",
+        **{name: str(value) for name, value in built.usage.items() if name != "exit_code"},
+        **_cache_statistics(context.trees.read(context.workspace.inside(STATSLOG)) or ""),
     }
-    what = f"stopped after {context.target}, as asked" if stopped else f"{watch.total} edges"
-    return Result(summary=what + _hits(evidence), evidence=tuple(sorted(evidence.items())), stopped=stopped)
 
 
 class _Watch:
@@ -144,14 +235,14 @@ def _product(edge: str) -> str:
     return edge.rpartition(" ")[2] if is_described else edge[:_LONGEST_WHAT]
 
 
-def _require_end(done: Completed, usage: dict[str, Any], watch: _Watch, context: Context) -> None:
+def _require_end(built: _Built, context: Context) -> None:
     """A wheel counts only where ninja ran behind the gate and ended well."""
-    if context.target is not None and not watch.has_target:
+    if context.target is not None and not built.watch.has_target:
         raise _unknown_target(context.target, context)
-    if done.exit_code != 0:
-        raise _failed(done, watch, context)
-    if not usage:
-        raise bypassed(done.log)
+    if built.done.exit_code != 0:
+        raise _failed(built.done, built.watch, context)
+    if not built.usage:
+        raise bypassed(built.done.log)
     context.trees.only_wheel(context.workspace.inside("{dist}"))
 
 

@@ -6,11 +6,22 @@ from itertools import islice, takewhile
 
 from torchbuild.context import Context
 from torchbuild.errors import StageError
+from torchbuild.model.finding import Finding, failures
 from torchbuild.model.lock import Expectation, Lock
 from torchbuild.model.stage import StagePlan, StageResult, lock_part, stage_key
 from torchbuild.report.events import Found
 from torchbuild.resolve.frontend import front_end
-from torchbuild.resolve.orders import BUILD_DIR, GATE, ORDER, bypassed, gate_findings, gate_order, refuse
+from torchbuild.resolve.orders import (
+    BUILD_DIR,
+    CACHE,
+    GATE,
+    ORDER,
+    bypassed,
+    cache_forgotten,
+    gate_findings,
+    gate_order,
+    refuse,
+)
 
 __all__ = ["NAME", "REVISION", "Plan", "Result", "plan", "run"]
 
@@ -56,11 +67,41 @@ def plan(lock: Lock) -> Plan:
 
 
 def run(plan: Plan, context: Context) -> Result:
-    """Configure in an empty build tree and read the cache back. Refused means: nothing was compiled."""
+    """Configure in an empty build tree and read the cache back. Refused means: nothing was compiled.
+
+    Where people edit, the build tree is kept, and with it what CMake once read from the tree. Where that is
+    refused it is forgotten, and only what the tree says now counts. What is compiled already stays.
+    """
     inside, trees = context.workspace.inside, context.trees
     made_with = f"{plan.flags} {context.records.key('toolchain')}\n"
     is_same = context.is_dev and trees.read(inside(MADE_WITH)) == made_with
-    for path in ("{dist}", GATE) if is_same else (BUILD_DIR, MADE_WITH, "{dist}", GATE):
+    if not is_same:
+        for path in (BUILD_DIR, MADE_WITH):
+            trees.remove(inside(path))
+    findings, seconds = _configured(plan, context)
+    forgotten: tuple[Finding, ...] = ()
+    if is_same and failures(findings):
+        forgotten = (cache_forgotten(findings),)
+        context.reporter.emit(Found(stage=NAME, finding=forgotten[0]))
+        trees.remove(inside(CACHE))
+        findings, again = _configured(plan, context)
+        seconds += again
+    for finding in findings:
+        context.reporter.emit(Found(stage=NAME, finding=finding))
+    refuse(findings, str(context.workspace.logs / f"{NAME}.log"))
+    trees.write(inside(MADE_WITH), made_with)
+    trees.write(inside(MARK), f"{len(findings)} values compared\n")
+    return Result(
+        summary="what CMake made of the request is what was asked for",
+        findings=(*findings, *forgotten),
+        evidence=(("compared", str(len(findings))), ("configure_seconds", f"{seconds:.1f}")),
+    )
+
+
+def _configured(plan: Plan, context: Context) -> tuple[tuple[Finding, ...], float]:
+    """The front end up to the gate: what that found, and seconds."""
+    inside, trees = context.workspace.inside, context.trees
+    for path in ("{dist}", GATE):
         trees.remove(inside(path))
     for path in ("{dist}", "{work}/home", "{work}/tmp"):
         trees.make(inside(path))
@@ -80,17 +121,7 @@ def run(plan: Plan, context: Context) -> Result:
             evidence=done.tail[-30:],
             link=str(log),
         )
-    for finding in findings:
-        context.reporter.emit(Found(stage=NAME, finding=finding))
-    refuse(findings, str(log))
-    trees.write(inside(MADE_WITH), made_with)
-    trees.write(inside(MARK), f"{len(findings)} values compared\n")
-    evidence = (("compared", str(len(findings))), ("configure_seconds", f"{done.seconds:.1f}"))
-    return Result(
-        summary="what CMake made of the request is what was asked for",
-        findings=findings,
-        evidence=evidence,
-    )
+    return findings, done.seconds
 
 
 def cmake_error(tail: tuple[str, ...]) -> tuple[str, ...]:

@@ -59,9 +59,10 @@ def run(plan: Plan, context: Context) -> Result:
 
 
 def _require_verified(name: str, digest: str, context: Context) -> None:
-    """What is laid down is what was installed and used: the build could write beside it meanwhile."""
+    """What is laid down is what was read and used: the build could write beside it meanwhile."""
     verified = context.records.evidence("verify").get("sha256", "")
-    if digest != verified:
+    inspected = context.records.evidence("package").get("sha256", verified)
+    if not digest == verified == inspected:
         raise PublishError(
             "wheel-not-verified",
             f"{name} is not the wheel that was verified",

@@ -200,9 +200,9 @@ def _judge(plan: Plan, seen: dict[str, Any]) -> list[Finding]:
         _c_compiler(seen["cc"], plan.compiler_c),
         _equal(
             "toolchain-compiles",
-            "a small C++ program",
-            seen["compiles"] or "compiles and runs",
-            "compiles and runs",
+            "a small C and a small C++ program",
+            seen["compiles"] or "compile and run",
+            "compile and run",
         ),
     ]
 
