@@ -161,8 +161,8 @@ class Expectation(Frozen):
     there and in force. ``text``: equal; an absent entry is the empty text. ``exact``: equal, and there.
     ``path``: equal after normalisation. ``every``: each entry that matches is this path, and there is one.
     ``every-contains``: each entry that matches holds the text; there may be none. ``contains``: as before,
-    and there is one. ``within``: each entry that matches lies below the path, and there is one. ``each``: each
-    entry that matches is this path; there may be none. ``only``: each entry that matches is named by an
+    and there is one. ``within``: each entry that matches lies below the path, and there is one. ``each``:
+    each entry that matches is this path; there may be none. ``only``: each entry that matches is named by an
     expectation of another kind. ``found``: no entry that matches is NOTFOUND, but for those whose names match
     the value, a regular expression.
     """
