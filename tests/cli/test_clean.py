@@ -96,3 +96,16 @@ def test_images_that_we_unpacked_go_with_the_cache(desk: Any) -> None:
 
     assert list(desk.places.roots.iterdir()) == [brought]
     assert not room.parent.exists()
+
+
+def test_a_folder_that_is_used_for_other_things_is_left_alone(desk: Any) -> None:
+    """With TORCHBUILD_CACHE set to somebody's home, a folder called git there is theirs."""
+    mine = desk.places.cache / "git" / "my-repository"
+    mine.mkdir(parents=True)
+    (desk.places.cache / "letters.txt").write_text("mine too", encoding="utf-8")
+
+    ended = desk.run("clean", "--cache", "--json")
+
+    assert (ended.code, ended.json["error"]["reference"]) == (2, "cache-not-ours")
+    assert "letters.txt" in ended.json["error"]["why"][0]
+    assert mine.is_dir()

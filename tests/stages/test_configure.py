@@ -264,3 +264,18 @@ def test_an_empty_build_tree_is_refused_at_once(world: Any, lock: Lock, is_dev: 
         configure.run(configure.plan(lock), replace(world.context, is_dev=is_dev))
 
     assert len(world.executor.commands) == 1
+
+
+def test_the_first_error_of_cmake_is_the_cause_however_much_follows(world: Any, lock: Lock) -> None:
+    """What CMake says afterwards fills the end of the log; the cause is what it said first."""
+    said = ["-- begins", "CMake Error at CMakeLists.txt:3 (message):", "  first cause", ""]
+    said += [f"-- line {number}" for number in range(400)] + [
+        "CMake Error at x:1 (message):",
+        "  consequence",
+    ]
+    world.executor.replies = [(1, said)]
+
+    with pytest.raises(StageError) as caught:
+        configure.run(configure.plan(lock), world.context)
+
+    assert caught.value.why[:2] == ("CMake Error at CMakeLists.txt:3 (message):", "first cause")

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
 from torchbuild.cli.options import json_option
 
+if TYPE_CHECKING:
+    from torchbuild.cli.places import Places
+
 __all__ = ["clean"]
+
+_MOST_NAMES = 5
 
 
 @click.command()
@@ -39,6 +45,8 @@ def clean(*, runs: tuple[str, ...], builds: bool, cache: bool, as_json: bool) ->
     for run in runs:
         if run not in known:
             raise unknown_run(run, here.builds)
+    if cache:
+        _require_ours(here)
     done = remove(
         here.builds,
         runs=None if builds else runs,
@@ -53,6 +61,22 @@ def clean(*, runs: tuple[str, ...], builds: bool, cache: bool, as_json: bool) ->
     kept = [{"path": item.path, "why": item.why} for item in done.skipped]
     text = f"removed {len(done.removed)} items, {done.size / 1e6:.1f} MB"
     print_result({"removed": removed, "kept": kept, "bytes": done.size}, as_json=as_json, text=text)
+
+
+def _require_ours(here: Places) -> None:
+    """A folder that holds other things too is somebody's own: what has our names in it may be theirs."""
+    from torchbuild.edges.housekeeping import foreign_entries  # noqa: PLC0415  as in build
+    from torchbuild.errors import UsageError  # noqa: PLC0415
+
+    foreign = foreign_entries(here.cache, here.names)
+    if foreign:
+        more = ", …" if len(foreign) > _MOST_NAMES else ""
+        raise UsageError(
+            "cache-not-ours",
+            f"{here.cache} holds more than torchbuild puts there: nothing was removed",
+            why=f"seen {', '.join(foreign[:_MOST_NAMES])}{more}; wanted only {', '.join(here.names)}",
+            fix="Set TORCHBUILD_CACHE to a folder of its own, and remove by hand what is no longer needed.",
+        )
 
 
 def _nothing_named() -> Exception:

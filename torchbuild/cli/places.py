@@ -52,6 +52,12 @@ class Places:
         """
         return (self.compiler_cache, *(self.cache / name for name in ("git", "images", "debian", "partial")))
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What torchbuild puts into the cache folder."""
+        ours = (self.store, self.roots, self.live, *self.caches)
+        return (*(path.name for path in ours), f"{self.store.name}.lock")
+
     def collectable(self) -> garbage.Places:
         """What `torchbuild.edges.garbage.collect` looks at."""
         from torchbuild.edges import garbage  # noqa: PLC0415  slow to import, and only two commands collect

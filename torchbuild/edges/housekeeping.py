@@ -31,6 +31,7 @@ __all__ = [
     "Skipped",
     "WorkspaceUse",
     "clean",
+    "foreign_entries",
     "last_run",
     "sizes",
     "tree_bytes",
@@ -202,6 +203,19 @@ def _is_busy(path: Path) -> bool:
             return not is_ours
     except HostError:
         return True
+
+
+def foreign_entries(cache: Path, names: Collection[str]) -> tuple[str, ...]:
+    """What lies in a cache folder and is not one of `names`, nor something half-made of ours; sorted.
+
+    Raises:
+        HostError: ``not-writable`` (no right to look), ``file-operation-failed``.
+    """
+    if not cache.is_dir():
+        return ()
+    with translated(cache):
+        found = (path.name for path in cache.iterdir())
+        return tuple(sorted(name for name in found if name not in names and not name.startswith(TEMP_PREFIX)))
 
 
 def clean(

@@ -30,6 +30,7 @@ REVISION = 1
 MARK = f"{BUILD_DIR}/.torchbuild-configured"
 """Says that the build tree is the one that was compared. CMake's own files change when it runs again, which
 one of the front ends lets it do for compile."""
+_MOST_LINES = 12
 _MOST_NAMES = 40
 
 
@@ -108,7 +109,8 @@ def _configured(plan: Plan, context: Context) -> tuple[tuple[Finding, ...], floa
     trees.write(inside(ORDER), gate_order(plan.expect))
     log = context.workspace.logs / f"{NAME}.log"
     command = plan.commands[0].with_environ(context.executor.environment())
-    done = context.executor.run(command, log=log)
+    first = _First()
+    done = context.executor.run(command, log=log, on_line=first.line)
     findings = gate_findings(trees.read(inside(GATE)))
     if findings is None and done.exit_code == 0:
         raise bypassed(log)
@@ -116,12 +118,25 @@ def _configured(plan: Plan, context: Context) -> tuple[tuple[Finding, ...], floa
         raise StageError(
             "configure-failed",
             f"the tree did not configure (exit code {done.exit_code})",
-            why=cmake_error(done.tail) or "the front end ended before its first build call",
+            why=cmake_error(tuple(first.block) or done.tail)
+            or "the front end ended before its first build call",
             fix=f"Correct what the lines name. To look around: torchbuild shell {context.workspace.run}",
             evidence=done.tail[-30:],
             link=str(log),
         )
     return findings, done.seconds
+
+
+class _First:
+    """Keeps the first error that CMake prints: what it goes on to say may fill the end of the log."""
+
+    def __init__(self) -> None:
+        self.block: list[str] = []
+
+    def line(self, text: str) -> None:
+        """Take one line of the front end's output."""
+        if self.block or text.startswith("CMake Error"):
+            self.block += [text] * (len(self.block) < _MOST_LINES)
 
 
 def cmake_error(tail: tuple[str, ...]) -> tuple[str, ...]:
