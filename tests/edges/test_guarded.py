@@ -14,6 +14,9 @@ from torchbuild.edges.local import LocalExecutor
 from torchbuild.errors import HostError, StageError
 from torchbuild.model.command import Command
 
+PYTHON = str(Path(sys.executable).resolve())
+"""An environment below a temporary directory is not there for a command; what its interpreter leads to is."""
+
 
 class Place:
     """A guarded executor of this machine, what it warned of and where it works."""
@@ -34,7 +37,7 @@ class Place:
 @pytest.fixture
 def place(tmp_path: Path) -> Place:
     """With the interpreter of these tests."""
-    return Place(tmp_path, sys.executable)
+    return Place(tmp_path, PYTHON)
 
 
 def test_a_swallowed_download_stops_the_build(place: Place) -> None:
@@ -195,7 +198,7 @@ def test_the_rest_is_the_others(place: Place) -> None:
 
 
 NO_NETWORK_NAMESPACES = """
-import sys
+import os, sys
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from torchbuild.edges.guarded import GuardedExecutor
@@ -212,7 +215,7 @@ if "filters" in sys.argv[4]:
         (0x20, 0, 0, 0), (0x15, 0, 1, number), (6, 0, 0, 0x50001), (6, 0, 0, 0x7FFF0000))), number, listen=False)
 top = Path(sys.argv[2])
 local = LocalExecutor(root=top / "root", store=top / "store", cache=top / "cache")
-executor = GuardedExecutor(local, python=sys.executable, root=top / "root", warn=lambda text: print("warned:", text),
+executor = GuardedExecutor(local, python=os.path.realpath(sys.executable), root=top / "root", warn=lambda text: print("warned:", text),
                            despite_open_network="despite" in sys.argv[4])
 command = Command(argv=("/bin/sh", "-c", sys.argv[3]), environ=(("PATH", "/usr/bin:/bin"),))
 try:
@@ -220,18 +223,16 @@ try:
 except TorchbuildError as error:
     print(error.reference, error.what)
 """
-CONNECT = (
-    f"{sys.executable} -c \"import socket; socket.socket().connect(('192.0.2.1', 9))\" 2> /dev/null; echo on"
-)
+CONNECT = f"{PYTHON} -c \"import socket; socket.socket().connect(('192.0.2.1', 9))\" 2> /dev/null; echo on"
 
-UDP = f"""exec {sys.executable} -I -S -c '
+UDP = f"""exec {PYTHON} -I -S -c '
 import socket
 try:
     socket.socket(type=socket.SOCK_DGRAM)
 except OSError as error:
     print(error.errno)
 '"""
-LOOPBACK = f"""exec {sys.executable} -I -S -c '
+LOOPBACK = f"""exec {PYTHON} -I -S -c '
 import os, socket
 server = socket.create_server(("127.0.0.1", 0))
 client = socket.create_connection(server.getsockname())

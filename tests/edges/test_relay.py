@@ -17,6 +17,9 @@ from torchbuild.edges.relay import RELAY_FOLDER, relayed
 from torchbuild.errors import StageError, UsageError
 from torchbuild.model.command import Command
 
+PYTHON = str(Path(sys.executable).resolve())
+"""An environment below a temporary directory is not there for a command; what its interpreter leads to is."""
+
 ASK = """
 import socket, sys
 s = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
@@ -51,8 +54,8 @@ def ask(top: Path, port: int, endpoints: tuple[str, ...]) -> Completed:
     """Ask the server from a build in a network namespace."""
     root = top / "root"
     local = LocalExecutor(root=root, store=top / "store", cache=top / "cache")
-    executor = GuardedExecutor(local, python=sys.executable, root=root, warn=pytest.fail, endpoints=endpoints)
-    command = Command(argv=(sys.executable, "-I", "-S", "-c", ASK, str(port)))
+    executor = GuardedExecutor(local, python=PYTHON, root=root, warn=pytest.fail, endpoints=endpoints)
+    command = Command(argv=(PYTHON, "-I", "-S", "-c", ASK, str(port)))
     return executor.run(command, log=top / "log")
 
 
@@ -89,7 +92,7 @@ def test_other_addresses_are_asked_for_in_vain(tmp_path: Path) -> None:
     with relayed(["cache.example:6379"], tmp_path / "root") as endpoints:
         local = LocalExecutor(root=tmp_path / "root", store=tmp_path / "s", cache=tmp_path / "c")
         executor = GuardedExecutor(
-            local, python=sys.executable, root=tmp_path / "root", warn=pytest.fail, endpoints=endpoints
+            local, python=PYTHON, root=tmp_path / "root", warn=pytest.fail, endpoints=endpoints
         )
         with pytest.raises(StageError) as caught:
             executor.run(Command(argv=("/usr/bin/getent", "hosts", "other.example")), log=tmp_path / "log")
