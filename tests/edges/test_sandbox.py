@@ -26,6 +26,8 @@ NOBODY = 65534
 AS_NOBODY = ("/usr/bin/setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")
 TRY_AS_NOBODY = (*AS_NOBODY, "/usr/bin/unshare", "--user", "--mount", "--pid", "--fork", "/bin/true")
 
+PACKAGE = Path(sandbox.__file__).parents[1]
+
 
 def why_not_as_a_user() -> str:
     """Why an ordinary user cannot be tried here, or nothing."""
@@ -84,7 +86,7 @@ def place(request: pytest.FixtureRequest) -> Iterator[Place]:
     uid = NOBODY if as_user else os.geteuid()
     for path in (top, *top.rglob("*")):
         os.chown(path, uid, -1)
-    python = "/usr/bin/python3" if as_user else sys.executable
+    python = "/usr/bin/python3" if as_user else str(Path(sys.executable).resolve())
     yield Place(top=top, prefix=AS_NOBODY if as_user else (), python=python, uid=uid)
     shutil.rmtree(top)
 
@@ -124,6 +126,7 @@ def test_mount_below_the_store_is_read_only_too(place: Place) -> None:
         f"--bind={place.top}/root=/elsewhere",
         f"--bind={place.top}/root/sub=/elsewhere/sub",
         f"--ro-bind={place.top}={place.top}",
+        f"--ro-bind={PACKAGE}={PACKAGE}",  # the clone may be in a temporary directory, which is not shown
     )
     nested = f"""
         /usr/bin/env -i {shlex.join(sandbox.launcher(place.python, str(place.top)))} --bind=/elsewhere=/here \\
@@ -161,9 +164,16 @@ def test_machines_tools_are_there(place: Place) -> None:
     assert set(done.stdout.split()) == {path.name for path in Path("/").iterdir()} | {"torchbuild"}
 
 
+def _lasting(place: Place) -> str:
+    """A directory of the machine that a command sees: a home may be a temporary one, as in a test of CI."""
+    home = str(Path.home())
+    is_hidden = home.startswith(("/tmp/", "/var/tmp/"))
+    return home if place.uid == 0 and not is_hidden else "/opt"
+
+
 def test_machine_is_read_only(place: Place) -> None:
     """Nothing of the machine can be changed, neither by root nor by the owner of a file."""
-    with tempfile.TemporaryDirectory(dir=Path.home() if place.uid == 0 else "/opt") as kept:
+    with tempfile.TemporaryDirectory(dir=_lasting(place)) as kept:
         os.chown(kept, place.uid, -1)
         Path(kept).chmod(0o755)
         done = place.shell(f"echo x >{kept}/file; mount -o remount,rw,bind / {kept}; echo x >{kept}/other")
