@@ -219,6 +219,7 @@ def test_what_is_over_stays_above() -> None:
         "✗ source     1.0 s",
         "✗ r-1  3.5 s",
         "  report  /w/report.json",
+        "  enter   torchbuild shell r-1",
     ]
 
 

@@ -79,6 +79,7 @@ def test_a_build_reads_top_to_bottom() -> None:
         "✗ r-1  1 min 10 s",
         "  wheel   /d/r.whl",
         "  report  /w/r-1/report.json",
+        "  enter   torchbuild shell r-1",
     ]
 
 

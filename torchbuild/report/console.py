@@ -167,7 +167,8 @@ class LiveConsole:
             (f"{self._marks[event.outcome]} {event.run}", _STYLES[event.outcome]),
             f"  {duration(event.seconds)}",
         )
-        for label, value in (("wheel ", event.wheel), ("report", event.report)):
+        enter = f"torchbuild shell {event.run}" if event.outcome == "failed" else ""
+        for label, value in (("wheel ", event.wheel), ("report", event.report), ("enter ", enter)):
             if value:
                 self._keep((f"  {label}  ", "dim"), printable(value))
 

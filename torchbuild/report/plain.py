@@ -172,4 +172,6 @@ def _last_lines(event: RunFinished, marks: dict[str, str]) -> str:
         lines.append(f"  wheel   {printable(event.wheel)}")
     if event.report:
         lines.append(f"  report  {printable(event.report)}")
+    if event.outcome == "failed":
+        lines.append(f"  enter   torchbuild shell {printable(event.run)}")
     return "\n".join(lines)
