@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from torchbuild.context import Completed, Executor
+from torchbuild.context import Executor
 from torchbuild.edges.local import LocalExecutor
 from torchbuild.edges.logged import LoggedExecutor
 from torchbuild.errors import HostError
@@ -92,40 +91,3 @@ def test_a_log_that_cannot_be_written_is_told(executor: Executor, tmp_path: Path
 
     with pytest.raises(HostError):
         executor.run(ECHO, log=tmp_path / "a.log")
-
-
-def test_all_else_is_the_other_executors(tmp_path: Path) -> None:
-    """Name, files, environment and terminal are passed on."""
-    asked: list[object] = []
-
-    class Other:
-        name = "other"
-
-        def run(
-            self,
-            command: Command,
-            *,
-            log: Path,
-            on_line: Callable[[str], None] | None = None,
-            append: bool = False,
-        ) -> Completed:
-            raise NotImplementedError
-
-        def put(self, source: Path, destination: str) -> None:
-            asked.append(("put", source, destination))
-
-        def get(self, source: str, destination: Path) -> None:
-            asked.append(("get", source, destination))
-
-        def environment(self) -> dict[str, str]:
-            return {"MAX_JOBS": "3"}
-
-        def shell(self, command: Command) -> int:
-            return 7
-
-    executor = LoggedExecutor(Other(), str)
-    executor.put(tmp_path, "/a")
-    executor.get("/a", tmp_path)
-
-    assert asked == [("put", tmp_path, "/a"), ("get", "/a", tmp_path)]
-    assert (executor.name, executor.environment(), executor.shell(ECHO)) == ("other", {"MAX_JOBS": "3"}, 7)

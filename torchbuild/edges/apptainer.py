@@ -7,14 +7,14 @@ asked for stands in its test; whether there is a network then, the look from ins
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from torchbuild.edges.atomic import remove_tree, temp_beside, translated
 from torchbuild.edges.container import ContainerExecutor
+from torchbuild.edges.mounted import Room
 from torchbuild.edges.process import capture
 from torchbuild.edges.sandbox_limits import limited
 from torchbuild.errors import HostError
-from torchbuild.model.command import BUILD_ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -53,42 +53,19 @@ class ApptainerExecutor(ContainerExecutor):
     container lives by.
     """
 
-    def __init__(
-        self,
-        *,
-        program: str,
-        image: ImageRef,
-        directory: Path,
-        root: Path,
-        store: Path,
-        cache: Path,
-        jobs: int | None = None,
-        memory_gib: float | None = None,
-    ) -> None:
+    def __init__(self, *, program: str, image: ImageRef, directory: Path, **room: Unpack[Room]) -> None:
         """Make the directories where they are missing; the program is not asked yet.
 
         Args:
             program: ``apptainer``, or the path of one.
             image: the builder, for messages.
             directory: the unpacked image; `torchbuild.edges.roots.rootfs_for` has it.
-            root: the workspace's root, which the build sees at the fixed path.
-            store: locked inputs, read-only inside.
-            cache: outlives the build, writable inside.
-            jobs: compiles at a time, and processors that a command runs on; None for all.
-            memory_gib: GiB that a command may use, swap included; None for no limit.
+            **room: the build's place on this machine.
 
         Raises:
             HostError: ``path-not-mountable``, ``not-writable``, ``disk-full``, ``file-operation-failed``.
         """
-        super().__init__(
-            engine=program,
-            image=image,
-            root=root,
-            store=store,
-            cache=cache,
-            jobs=jobs,
-            memory_gib=memory_gib,
-        )
+        super().__init__(engine=program, image=image, **room)
         self._directory = directory.absolute()
 
     def remove_stale(self) -> tuple[str, ...]:
@@ -120,12 +97,10 @@ class ApptainerExecutor(ContainerExecutor):
         return {name: value for name, value in super()._environ().items() if not name.startswith(own)}
 
     def _shell_inside(self, network: str, container: str, options: Sequence[str]) -> list[str]:  # noqa: ARG002
-        mounts = self._mounts
-        binds = ((mounts.root, "", "rw"), (mounts.store, "/store", "ro"), (mounts.cache, "/cache", "rw"))
         alone = ["--net", "--network=none", "--uts", "--hostname=localhost"] if network == "none" else []
         words = [
             *(self._engine, "--silent", "exec", "--containall", "--cleanenv", "--no-home", "--fakeroot"),
-            *(f"--bind={path}:{BUILD_ROOT}{below}:{mode}" for path, below, mode in binds),
+            *(f"--bind={bind}" for bind in self._binds),
             *(*alone, *self._limits(), f"--workdir={container}", "--pwd=/"),
             *(str(self._directory), "/bin/sh"),
         ]

@@ -8,13 +8,12 @@ import os
 import secrets
 import sys
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from torchbuild.edges.engine import engine_argv, find_engine, is_rootless
 from torchbuild.edges.image import has_image, image_missing
-from torchbuild.edges.isolation import NETWORK_QUERY, require_isolated
 from torchbuild.edges.lifeline import ENTRY, NO_DIRECTORY, NO_PROGRAM, Lifeline, lifeline
-from torchbuild.edges.mounts import Mounts
+from torchbuild.edges.mounted import MountedExecutor, Room
 from torchbuild.edges.process import attach, capture, run_process
 from torchbuild.edges.sandbox import CAPABILITIES
 from torchbuild.edges.sandbox_limits import limits_to_ask_for
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from torchbuild.context import Completed
-    from torchbuild.edges.disk_watch import DiskWatch
     from torchbuild.model.artifact import ImageRef
 
 __all__ = ["ContainerExecutor", "find_engine"]
@@ -33,7 +31,7 @@ __all__ = ["ContainerExecutor", "find_engine"]
 _ROOT_LABEL = "torchbuild.root"
 
 
-class ContainerExecutor:
+class ContainerExecutor(MountedExecutor):
     """Runs commands in an engine's containers; see `torchbuild.context.Executor`.
 
     A container lives as long as one command, and ends within a moment of us, however we end. What an engine
@@ -45,39 +43,25 @@ class ContainerExecutor:
         *,
         engine: str,
         image: ImageRef,
-        root: Path,
-        store: Path,
-        cache: Path,
-        jobs: int | None = None,
-        memory_gib: float | None = None,
         labels: Mapping[str, str] | None = None,
+        **room: Unpack[Room],
     ) -> None:
         """Make the directories where they are missing; no engine is asked yet.
 
         Args:
             engine: ``podman`` or ``docker``, or the path of one.
             image: the builder, used by its id.
-            root: the workspace's root, which the build sees at the fixed path.
-            store: locked inputs, read-only inside.
-            cache: outlives the build, writable inside.
-            jobs: compiles at a time, and processors that the container may use; None for all.
-            memory_gib: GiB that a container may use, swap included; None for no limit.
             labels: put on every container, such as ``torchbuild.run``.
+            **room: the build's place on this machine.
 
         Raises:
             HostError: ``path-not-mountable``, ``not-writable``, ``disk-full``, ``file-operation-failed``.
         """
-        self._mounts = Mounts(root=root.absolute(), store=store.absolute(), cache=cache.absolute())
-        self._volumes = _volumes(self._mounts)
-        self._mounts.prepare()
+        self._binds = _binds(room)
+        super().__init__(**room)
         self._engine = engine
         self._image = image
-        self._jobs = jobs
-        self._memory_gib = memory_gib
         self._labels = dict(labels or {}) | {_ROOT_LABEL: _root_mark(self._mounts.root)}
-        self._isolated = False
-        self.watch: DiskWatch | None = None
-        """Pauses commands while a disk is nearly full."""
 
     @property
     def name(self) -> str:
@@ -117,18 +101,6 @@ class ContainerExecutor:
         if self.watch is None:
             return contextlib.nullcontext()
         return self.watch.over_container(self._engine, container)
-
-    def put(self, source: Path, destination: str) -> None:
-        """Copy a file or a directory into the build; see `torchbuild.edges.mounts.Mounts.put`."""
-        self._mounts.put(source, destination)
-
-    def get(self, source: str, destination: Path) -> None:
-        """Copy a file or a directory out of the build; see `torchbuild.edges.mounts.Mounts.get`."""
-        self._mounts.get(source, destination)
-
-    def environment(self) -> Mapping[str, str]:
-        """``MAX_JOBS``, where jobs were given."""
-        return {} if self._jobs is None else {"MAX_JOBS": str(self._jobs)}
 
     def shell(self, command: Command) -> int:
         """Hand the terminal to the command; its exit code.
@@ -187,18 +159,12 @@ class ContainerExecutor:
                     self._remove([name])
                 raise
 
-    def _assert_isolation(self, command: Command) -> None:
-        """Look from inside, once, before the first command that may have no network."""
-        if command.network == "host" or self._isolated:
-            return
+    def _devices(self, query: Command) -> str:
         with self._container() as (container, line):
-            argv = self._argv(Command(argv=NETWORK_QUERY, cwd="/"), container, line)
             try:
-                devices = capture(argv, environ=self._environ())
+                return capture(self._argv(query, container, line), environ=self._environ())
             except HostError as error:
                 raise self._not_started(error.evidence) from error
-        require_isolated(devices, self.name)
-        self._isolated = True
 
     def _argv(self, exact: Command, container: str, line: Lifeline, *options: str) -> list[str]:
         _require_runnable(exact)
@@ -224,7 +190,7 @@ class ContainerExecutor:
             *(f"--ulimit={name}={soft}:{hard}" for name, (soft, hard) in limits_to_ask_for().items()),
             *(f"--label={name}={value}" for name, value in self._labels.items()),
             *(*hostname, *self._limits(), *self._user()),
-            *self._volumes,
+            *(f"--volume={bind}" for bind in self._binds),
             *options,
             self._image.id,
         )
@@ -276,10 +242,11 @@ def _root_mark(root: Path) -> str:
     return hashlib.sha256(os.fsencode(root)).hexdigest()[:16]
 
 
-def _volumes(mounts: Mounts) -> list[str]:
-    places = ((mounts.root, "", "rw"), (mounts.store, "/store", "ro"), (mounts.cache, "/cache", "rw"))
+def _binds(room: Room) -> tuple[str, ...]:
+    """``PATH:PLACE:MODE`` of each directory that the build sees."""
+    places = ((room["root"], "", "rw"), (room["store"], "/store", "ro"), (room["cache"], "/cache", "rw"))
     for path, _, _ in places:
-        if ":" in str(path):
+        if ":" in str(path.absolute()):
             raise HostError(
                 "path-not-mountable",
                 f"{path}: an engine cannot mount a path with a colon",
@@ -289,7 +256,7 @@ def _volumes(mounts: Mounts) -> list[str]:
                 ),
                 fix="Name another directory for the workspace, the store or the cache.",
             )
-    return [f"--volume={path}:{BUILD_ROOT}{below}:{mode}" for path, below, mode in places]
+    return tuple(f"{path.absolute()}:{BUILD_ROOT}{below}:{mode}" for path, below, mode in places)
 
 
 def _require_runnable(exact: Command) -> None:

@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from torchbuild.edges.atomic import remove_tree, translated, write_text
+from torchbuild.edges.forwarding import ForwardingExecutor
 from torchbuild.edges.offline_report import OfflineRecord, asked_in, network_asked, parse_record
 from torchbuild.errors import HostError
 from torchbuild.model.command import BUILD_ROOT, Command
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from torchbuild.context import Completed, Executor
 
@@ -52,8 +53,11 @@ class _Sharing(Protocol):
         ...
 
 
-class GuardedExecutor:
-    """Another executor, its commands without a network guarded; satisfies `torchbuild.context.Executor`."""
+class GuardedExecutor(ForwardingExecutor):
+    """Another executor, its commands without a network guarded; satisfies `torchbuild.context.Executor`.
+
+    A shell is not: a person at a terminal sees for themselves that there is no network.
+    """
 
     def __init__(
         self,
@@ -77,17 +81,13 @@ class GuardedExecutor:
             despite_open_network: run commands also where neither a namespace nor a filter keeps them from
                 the network; the caller answers for that.
         """
-        self._executor, self._python, self._warn = executor, python, warn
+        super().__init__(executor)
+        self._python, self._warn = python, warn
         self._folder = root / GUARD_FOLDER
         self._endpoints = tuple(endpoints)
         self._despite_open_network = despite_open_network
         self._has_warned = False
         self._is_alone: bool | None = None
-
-    @property
-    def name(self) -> str:
-        """The other's."""
-        return self._executor.name
 
     def run(
         self,
@@ -115,22 +115,6 @@ class GuardedExecutor:
             record = parse_record(os.pread(file, _LARGEST_RECORD, 0).decode(errors="replace"))
         self._judge(command, done, record)
         return done
-
-    def put(self, source: Path, destination: str) -> None:
-        """As the other does."""
-        self._executor.put(source, destination)
-
-    def get(self, source: str, destination: Path) -> None:
-        """As the other does."""
-        self._executor.get(source, destination)
-
-    def environment(self) -> Mapping[str, str]:
-        """The other's."""
-        return self._executor.environment()
-
-    def shell(self, command: Command) -> int:
-        """As the other does: a person at a terminal sees for themselves that there is no network."""
-        return self._executor.shell(command)
 
     def _guard(self) -> tuple[str, ...]:
         place = f"{BUILD_ROOT}/{GUARD_FOLDER}"

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torchbuild.edges.atomic import translated
+from torchbuild.edges.forwarding import ForwardingExecutor
 from torchbuild.edges.previous import set_aside
 from torchbuild.model.command import Command, render
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from pathlib import Path
 
     from torchbuild.context import Completed, Executor
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["LoggedExecutor"]
 
 
-class LoggedExecutor:
+class LoggedExecutor(ForwardingExecutor):
     """Another executor whose logs are for people too; satisfies `torchbuild.context.Executor`."""
 
     def __init__(self, executor: Executor, redact: Callable[[str], str]) -> None:
@@ -27,12 +28,8 @@ class LoggedExecutor:
             executor: what runs the commands.
             redact: takes the secrets out of a command's text; what a tool prints is its own.
         """
-        self._executor, self._redact = executor, redact
-
-    @property
-    def name(self) -> str:
-        """The other's."""
-        return self._executor.name
+        super().__init__(executor)
+        self._redact = redact
 
     def run(
         self,
@@ -55,19 +52,3 @@ class LoggedExecutor:
             with log.open("ab" if append else "wb") as file:
                 file.write(self._redact(render(command.expanded()) + "\n\n").encode(errors="replace"))
         return self._executor.run(command, log=log, on_line=on_line, append=True)
-
-    def put(self, source: Path, destination: str) -> None:
-        """As the other does."""
-        self._executor.put(source, destination)
-
-    def get(self, source: str, destination: Path) -> None:
-        """As the other does."""
-        self._executor.get(source, destination)
-
-    def environment(self) -> Mapping[str, str]:
-        """The other's."""
-        return self._executor.environment()
-
-    def shell(self, command: Command) -> int:
-        """As the other does."""
-        return self._executor.shell(command)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Unpack
 
-from torchbuild.edges.mounts import Mounts
+from torchbuild.edges.mounted import Room
 from torchbuild.edges.sandboxed import SandboxExecutor
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ class RootfsExecutor(SandboxExecutor):
     to the caller.
     """
 
-    name: ClassVar[str] = "rootfs"
     program_fix: ClassVar[str] = (
         "Add the package that holds it to the image's package list and make the image again."
     )
@@ -29,29 +28,20 @@ class RootfsExecutor(SandboxExecutor):
         "Allow user namespaces on this machine, or set machine.engine to an engine that is installed."
     )
 
-    def __init__(
-        self,
-        *,
-        image: Path,
-        root: Path,
-        store: Path,
-        cache: Path,
-        jobs: int | None = None,
-        memory_gib: float | None = None,
-    ) -> None:
+    def __init__(self, *, image: Path, **room: Unpack[Room]) -> None:
         """Make the directories where they are missing.
 
         Args:
             image: the unpacked image; `torchbuild.edges.roots.rootfs_for` has it.
-            root: the workspace's root, which the build sees at the fixed path.
-            store: locked inputs, read-only inside.
-            cache: outlives the build, writable inside.
-            jobs: compiles at a time, and processors that a command runs on; None for all.
-            memory_gib: GiB that a command may use, swap included; None for no limit.
+            **room: the build's place on this machine.
 
         Raises:
             HostError: ``not-writable``, ``disk-full``, ``file-operation-failed``.
         """
-        mounts = Mounts(root=root, store=store, cache=cache)
-        options = [f"--image={image.absolute()}", "--as-root"]
-        super().__init__(mounts, jobs=jobs, memory_gib=memory_gib, options=options)
+        super().__init__(**room)
+        self._options = (f"--image={image.absolute()}", "--as-root")
+
+    @property
+    def name(self) -> str:
+        """``rootfs``."""
+        return "rootfs"

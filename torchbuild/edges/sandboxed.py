@@ -9,59 +9,37 @@ from typing import TYPE_CHECKING, ClassVar
 
 from torchbuild.edges import sandbox
 from torchbuild.edges.atomic import remove_tree, temp_beside, translated
-from torchbuild.edges.isolation import NETWORK_QUERY, require_isolated
+from torchbuild.edges.isolation import NETWORK_QUERY
 from torchbuild.edges.memory_group import memory_group
+from torchbuild.edges.mounted import MountedExecutor
 from torchbuild.edges.process import attach, capture, run_process
 from torchbuild.errors import HostError
 from torchbuild.model.command import BUILD_ROOT, Command
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from torchbuild.context import Completed
-    from torchbuild.edges.disk_watch import DiskWatch
-    from torchbuild.edges.mounts import Mounts
 
 __all__ = ["SandboxExecutor"]
 
 
-class SandboxExecutor:
+class SandboxExecutor(MountedExecutor):
     """Runs commands through `torchbuild.edges.sandbox`; see `torchbuild.context.Executor`.
 
     Nothing that a command starts outlives it, nor us, SIGKILL included. Needs Linux namespaces: as root, or
     as a user where the kernel lets users have them.
     """
 
-    name: ClassVar[str]
-    """What the executor is called."""
     program_fix: ClassVar[str]
     """What to do where a program is missing inside."""
     namespaces_fix: ClassVar[str]
     """What to do where the machine refuses namespaces."""
 
-    def __init__(
-        self, mounts: Mounts, *, jobs: int | None, memory_gib: float | None, options: Sequence[str] = ()
-    ) -> None:
-        """Make the directories where they are missing.
-
-        Args:
-            mounts: what the build sees at the fixed path.
-            jobs: compiles at a time, and processors that a command runs on; None for all.
-            memory_gib: GiB that a command may use, swap included; None for no limit.
-            options: further ones for the launcher.
-
-        Raises:
-            HostError: ``not-writable``, ``disk-full``, ``file-operation-failed``.
-        """
-        self._mounts = mounts
-        self._mounts.prepare()
-        self._jobs = jobs
-        self._memory_gib = memory_gib
-        self._options = tuple(options)
-        self._isolated = self._shares_network = False
-        self.watch: DiskWatch | None = None
-        """Pauses commands while a disk is nearly full."""
+    _options: tuple[str, ...] = ()
+    """Further ones for the launcher."""
+    _shares_network = False
 
     def run(
         self,
@@ -91,18 +69,6 @@ class SandboxExecutor:
             self._raise_where_not_started(reader, completed.exit_code)
         return completed
 
-    def put(self, source: Path, destination: str) -> None:
-        """Copy a file or a directory into the build; see `torchbuild.edges.mounts.Mounts.put`."""
-        self._mounts.put(source, destination)
-
-    def get(self, source: str, destination: Path) -> None:
-        """Copy a file or a directory out of the build; see `torchbuild.edges.mounts.Mounts.get`."""
-        self._mounts.get(source, destination)
-
-    def environment(self) -> Mapping[str, str]:
-        """``MAX_JOBS``, where jobs were given."""
-        return {} if self._jobs is None else {"MAX_JOBS": str(self._jobs)}
-
     def shell(self, command: Command) -> int:
         """Hand the terminal to the command; its exit code.
 
@@ -115,13 +81,6 @@ class SandboxExecutor:
             code = attach(argv, environ=_launcher_environ(), pass_fds=(writer,))
             self._raise_where_not_started(reader, code)
         return code
-
-    def _assert_isolation(self, command: Command) -> None:
-        """Look from inside, once, before the first command that may have no network."""
-        if command.network == "host" or self._isolated:
-            return
-        require_isolated(self._devices(Command(argv=NETWORK_QUERY, cwd="/")), self.name)
-        self._isolated = True
 
     def share_network(self) -> bool:
         """Let commands without a network see this machine's, where it refuses network namespaces alone.
