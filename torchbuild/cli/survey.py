@@ -20,7 +20,7 @@ from torchbuild.errors import ConflictError, HostError, TorchbuildError
 from torchbuild.model.artifact import ImageRef
 from torchbuild.model.command import Command
 from torchbuild.model.lock import LockedPython
-from torchbuild.model.recipe import Machine, Recipe
+from torchbuild.model.recipe import Machine, Recipe, Toolchain
 from torchbuild.resolve.assemble import Survey
 from torchbuild.resolve.environment import BASE
 
@@ -231,30 +231,7 @@ def check_builder(recipe: Recipe, seen: Mapping[str, Any]) -> None:
             why=(f"seen {seen['executable']}", f"wanted Python {wanted}"),
             fix="Install that version in the builder, or change python.version.",
         )
-    cc, cxx = recipe.toolchain.cc, recipe.toolchain.cxx
-    needs = (
-        (
-            "headers",
-            "python-headers-missing",
-            "Python.h",
-            "Install python3-dev (Debian) or python3-devel (Fedora).",
-        ),
-        ("venv", "python-venv-missing", "the venv module", "Install python3-venv."),
-        (
-            "cc",
-            "compiler-missing",
-            f"the C compiler {cc}",
-            f"Install {cc} in the builder, or correct toolchain.cc.",
-        ),
-        (
-            "cxx",
-            "compiler-missing",
-            f"the C++ compiler {cxx}",
-            f"Install {cxx} there, or correct toolchain.cxx.",
-        ),
-        ("glibc", "libc-unknown", "the C library's version", "Use a builder with glibc."),
-    )
-    for key, reference, what, fix in needs:
+    for key, reference, what, fix in _needs(recipe.toolchain):
         if not seen[key]:
             raise _missing(reference, what, fix)
     if recipe.toolchain.compiler_cache != "none" and not seen["launcher"]:
@@ -268,6 +245,21 @@ def check_builder(recipe: Recipe, seen: Mapping[str, Any]) -> None:
             why=(f"seen {seen['machine']}", f"wanted {recipe.target.machine}"),
             fix="Set target.machine, or build on such a machine.",
         )
+
+
+def _needs(toolchain: Toolchain) -> tuple[tuple[str, str, str, str], ...]:
+    """What every build needs: where a survey has it, and the reference, name and fix of its lack."""
+    cc, cxx = toolchain.cc, toolchain.cxx
+    headers_fix = "Install python3-dev (Debian) or python3-devel (Fedora)."
+    cc_fix = f"Install {cc} in the builder, or correct toolchain.cc."
+    cxx_fix = f"Install {cxx} there, or correct toolchain.cxx."
+    return (
+        ("headers", "python-headers-missing", "Python.h", headers_fix),
+        ("venv", "python-venv-missing", "the venv module", "Install python3-venv."),
+        ("cc", "compiler-missing", f"the C compiler {cc}", cc_fix),
+        ("cxx", "compiler-missing", f"the C++ compiler {cxx}", cxx_fix),
+        ("glibc", "libc-unknown", "the C library's version", "Use a builder with glibc."),
+    )
 
 
 def _missing(reference: str, what: str, fix: str) -> HostError:

@@ -8,13 +8,15 @@ import os
 import subprocess
 import tempfile
 import threading
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple, cast
 
 from torchbuild.errors import HostError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
+
+    from git import Git
 
 __all__ = ["Ended", "Running", "git", "local_git", "rewriting", "unprompted_ssh"]
 
@@ -119,6 +121,23 @@ def git(
     Raises:
         HostError: ``git-missing``.
     """
+    own = {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", **(environ or {})}
+    removed = [part for name in (*_FOREIGN, *unset) if name not in own for part in ("-u", name)]
+    with tempfile.TemporaryFile() as given:
+        given.write(stdin)
+        given.seek(0)
+        argv = ["env", *removed, *_leash(), "git", *arguments]
+        held = _started(argv, cwd=cwd, environ=own, given=given)  # whoever lets go of it ends the process
+        started = cast("subprocess.Popen[bytes]", held.proc)
+        with (running or Running()).holding(started):
+            out, said = started.communicate()
+    status, err = started.returncode, said.decode(errors="replace").rstrip("\n")
+    if status == 127:  # noqa: PLR2004  env's own word for a program that is not there
+        raise _no_git(err)
+    return Ended(status, out, err)
+
+
+def _started(argv: list[str], *, cwd: Path, environ: dict[str, str], given: BinaryIO) -> Git.AutoInterrupt:
     try:
         # 200 ms that only fetching commands should pay; GitPython looks for git when it is imported.
         from git import Git  # noqa: PLC0415
@@ -126,28 +145,10 @@ def git(
     except ImportError as error:
         raise _no_git(str(error).strip().partition("\n")[0]) from error
 
-    own = {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", **(environ or {})}
-    removed = [part for name in (*_FOREIGN, *unset) if name not in own for part in ("-u", name)]
-    with tempfile.TemporaryFile() as given:
-        given.write(stdin)
-        given.seek(0)
-        try:
-            process = Git(cwd).execute(
-                ["env", *removed, *_leash(), "git", *arguments],
-                istream=given,
-                as_process=True,
-                env=own,
-                umask=0o022,
-            )
-        except (GitCommandNotFound, OSError) as error:
-            raise _no_git(str(error)) from error
-        started = cast("subprocess.Popen[bytes]", process.proc)
-        with (running or Running()).holding(started):
-            out, said = started.communicate()
-    status, err = started.returncode, said.decode(errors="replace").rstrip("\n")
-    if status == 127:  # noqa: PLR2004  env's own word for a program that is not there
-        raise _no_git(err)
-    return Ended(status, out, err)
+    try:
+        return Git(cwd).execute(argv, istream=given, as_process=True, env=environ, umask=0o022)
+    except (GitCommandNotFound, OSError) as error:
+        raise _no_git(str(error)) from error
 
 
 @functools.cache

@@ -251,14 +251,7 @@ def clean(
     chosen = [builds / run for run in runs] if runs is not None else list(_workspace_paths(builds))
     outcomes = [_attempt(path, partial(_remove_workspace, path, builds)) for path in chosen]
     outcomes += [_attempt(path, partial(_remove_whole, path)) for path in leftovers(builds)]
-    shared: list[tuple[Path, Callable[[], int]]] = [
-        (path, partial(_remove_whole, path)) for path in caches if os.path.lexists(path)
-    ]
-    if store is not None:
-        shared += _stored(store, keep)
-    if roots is not None:
-        shared += [(path, partial(_remove_image, path)) for path in unpacked_images(roots)]
-        shared += [(path, partial(_remove_whole, path)) for path in leftovers(roots)]
+    shared = _shared(store, keep, caches, roots)
     with contextlib.ExitStack() as stack:
         busy = bool(shared) and (any(map(_is_busy, _workspace_paths(builds))) or _is_busy_elsewhere(live))
         alone = store is None or stack.enter_context(store.alone())
@@ -272,6 +265,21 @@ def clean(
         removed=tuple(item for item in outcomes if isinstance(item, Removed)),
         skipped=tuple(item for item in outcomes if isinstance(item, Skipped)),
     )
+
+
+def _shared(
+    store: DirectoryStore | None, keep: Collection[str], caches: Iterable[Path], roots: Path | None
+) -> list[tuple[Path, Callable[[], int]]]:
+    """What several builds may read, each with what removes it."""
+    found: list[tuple[Path, Callable[[], int]]] = [
+        (path, partial(_remove_whole, path)) for path in caches if os.path.lexists(path)
+    ]
+    if store is not None:
+        found += _stored(store, keep)
+    if roots is not None:
+        found += [(path, partial(_remove_image, path)) for path in unpacked_images(roots)]
+        found += [(path, partial(_remove_whole, path)) for path in leftovers(roots)]
+    return found
 
 
 def _is_busy_elsewhere(live: Path | None) -> bool:
