@@ -231,9 +231,7 @@ def check_builder(recipe: Recipe, seen: Mapping[str, Any]) -> None:
             why=(f"seen {seen['executable']}", f"wanted Python {wanted}"),
             fix="Install that version in the builder, or change python.version.",
         )
-    for key, reference, what, fix in _needs(recipe.toolchain):
-        if not seen[key]:
-            raise _missing(reference, what, fix)
+    _require_parts(recipe.toolchain, seen)
     if recipe.toolchain.compiler_cache != "none" and not seen["launcher"]:
         raise _missing(
             "compiler-cache-missing", recipe.toolchain.compiler_cache, "Install ccache in the builder."
@@ -247,19 +245,22 @@ def check_builder(recipe: Recipe, seen: Mapping[str, Any]) -> None:
         )
 
 
-def _needs(toolchain: Toolchain) -> tuple[tuple[str, str, str, str], ...]:
-    """What every build needs: where a survey has it, and the reference, name and fix of its lack."""
+def _require_parts(toolchain: Toolchain, seen: Mapping[str, Any]) -> None:
+    """What every build needs."""
     cc, cxx = toolchain.cc, toolchain.cxx
     headers_fix = "Install python3-dev (Debian) or python3-devel (Fedora)."
     cc_fix = f"Install {cc} in the builder, or correct toolchain.cc."
     cxx_fix = f"Install {cxx} there, or correct toolchain.cxx."
-    return (
+    needs = (
         ("headers", "python-headers-missing", "Python.h", headers_fix),
         ("venv", "python-venv-missing", "the venv module", "Install python3-venv."),
         ("cc", "compiler-missing", f"the C compiler {cc}", cc_fix),
         ("cxx", "compiler-missing", f"the C++ compiler {cxx}", cxx_fix),
         ("glibc", "libc-unknown", "the C library's version", "Use a builder with glibc."),
     )
+    for key, reference, what, fix in needs:
+        if not seen[key]:
+            raise _missing(reference, what, fix)
 
 
 def _missing(reference: str, what: str, fix: str) -> HostError:
