@@ -132,9 +132,12 @@ def test_the_minimal_preset_takes_nothing_from_the_builder() -> None:
     assert all(SWITCH.fullmatch(name) for name in (*facts.off, *facts.on))
 
 
-def test_the_minimal_preset_asks_for_nothing_that_cannot_be() -> None:
-    """What it switches on does not need what it switches off. Upstream's own does: NCCL, without CUDA."""
-    facts = preset("minimal", "2.6.0")
+@pytest.mark.parametrize(
+    ("name", "release"), [("minimal", "2.6.0"), ("official", "2.6.0"), ("official", "2.13.0")]
+)
+def test_a_preset_asks_for_nothing_that_cannot_be(name: str, release: str) -> None:
+    """What it switches on does not need what it switches off: a recipe of a preset alone can be locked."""
+    facts = preset(name, release)
 
     assert facts is not None
     assert not [on for on in facts.on if set(switch_needs(on)) & set(facts.off)]
