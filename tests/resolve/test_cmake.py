@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from torchbuild.resolve.cmake_condition import is_false_constant
 from torchbuild.resolve.cmake_scope import CacheEntry
 from torchbuild.resolve.cmake_script import follow
 from torchbuild.shim.cache import Entry, is_true, parse_cache
@@ -233,28 +232,16 @@ def test_a_hostile_tree_costs_neither_time_nor_sense(files: dict[str, str]) -> N
     assert told(files).keys() <= {"USE_A"}
 
 
+def test_a_tree_too_large_to_follow_is_not_half_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is not read any more may have changed what was: nothing is told as certain then."""
+    monkeypatch.setattr("torchbuild.resolve.cmake_script._MOST_CALLS", 20)
+    script = 'option(USE_A "a" ON)\n' + "message(STATUS x)\n" * 20 + 'set(USE_A OFF CACHE BOOL "a" FORCE)\n'
+    entry = told({"CMakeLists.txt": script})["USE_A"]
+
+    assert (entry.value, entry.is_certain) == (None, False)
+
+
 @given(st.text(alphabet='()"#[]=${}\\;\n aiofn_USE1-', max_size=80))
 def test_whatever_a_file_holds_is_survived(text: str) -> None:
     """No text makes reading end in anything but an answer."""
     follow({"CMakeLists.txt": text}.get, asked={}, environ={}, machine="x86_64")
-
-
-def test_false_is_what_cmake_calls_false() -> None:
-    """The two readers of CMake's truth, ours before and the shim's after, agree."""
-    for text in (
-        "",
-        "0",
-        "off",
-        "No",
-        "FALSE",
-        "n",
-        "IGNORE",
-        "NOTFOUND",
-        "A-NOTFOUND",
-        "1",
-        "yes",
-        "x",
-        "00",
-        "-1",
-    ):
-        assert is_false_constant(text) is not is_true(text), text

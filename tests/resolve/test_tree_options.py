@@ -20,6 +20,11 @@ TREE = HEAD + (
     'option(BUILD_PYTHON "p" ON)\noption(BUILD_TEST "t" OFF)\noption(USE_NUMPY "n" ON)\n'
     'option(USE_OBSERVERS "o" OFF)\noption(OTHER "not a switch of ours" ON)\n'
 )
+EITHER = HEAD + (
+    'option(USE_B "b" OFF)\nif(EXISTS /opt/x)\ncmake_dependent_option(USE_A "a" ON "USE_B" OFF)\n'
+    'else()\noption(USE_A "a" ON)\nendif()\n'
+)
+"""In one branch the option is hidden, in the other it is not, and nobody knows which is taken."""
 Ask = Callable[..., dict[str, Expectation]]
 
 
@@ -123,6 +128,15 @@ def test_a_flag_that_may_have_an_effect_is_not_refused(name: str, wish: tuple[st
     odd = tree(TREE + 'declare_my_own_way(USE_ODD "declared by a macro from elsewhere")\n')
 
     assert asked(odd, {name: "1"}, {name: wish})
+
+
+def test_what_is_hidden_in_one_branch_alone_is_no_certain_loss() -> None:
+    """Asked for, it is not refused; not asked for, nothing firm is expected of it; and it is declared."""
+    found = tree(EITHER)
+
+    assert asked(found, {"USE_A": "1"}, {"USE_A": ("ON", "build.flags.USE_A")})
+    assert "USE_A" not in asked(found, {})
+    assert found.declared({}, {}) == {"USE_A", "USE_B"}
 
 
 def test_a_tree_without_cmake_files_has_nothing_to_expect() -> None:

@@ -150,8 +150,14 @@ def _option(place: Place, call: Call, scope: Scope) -> None:
         return
     if name in scope.variables and not scope.hides_options and not place.maybe:
         del scope.variables[name]  # an old policy lets the option win
-    if name not in scope.variables:
-        declare(place, name, words[2] if len(words) > 2 else "OFF", "BOOL", call, scope)  # noqa: PLR2004
+    if scope.variables.get(name) is None or not scope.hides_options:
+        value = words[2] if len(words) > 2 else "OFF"  # noqa: PLR2004
+        declare(_doubted(place, name, scope), name, value, "BOOL", call, scope)
+
+
+def _doubted(place: Place, name: str, scope: Scope) -> Place:
+    """The place of an option; in doubt where a variable that may hide it is only perhaps there."""
+    return Place(place.file, place.maybe + (name in scope.variables and scope.hides_options))
 
 
 def _dependent_option(place: Place, call: Call, scope: Scope) -> None:
@@ -168,8 +174,9 @@ def _dependent_option(place: Place, call: Call, scope: Scope) -> None:
             )
         assign(place, name, forced, scope)
         return
-    doubt = Place(place.file, place.maybe + (answer is None))
-    if name not in scope.variables or not scope.hides_options:
+    if scope.variables.get(name) is None or not scope.hides_options:
+        doubt = _doubted(place, name, scope)
+        doubt.maybe += answer is None
         declare(doubt, name, value, "BOOL", call, scope)
 
 

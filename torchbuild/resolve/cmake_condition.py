@@ -10,12 +10,12 @@ from typing import Any
 
 from torchbuild.resolve.cmake_blocks import Argument, Choice, read_script
 from torchbuild.resolve.cmake_scope import Scope, Value, expand
+from torchbuild.shim.cache import is_true
 
-__all__ = ["holds", "is_false_constant", "is_true_constant", "judge"]
+__all__ = ["holds", "is_true_constant", "judge"]
 
 Answer = bool | None
 _TRUE = {"1", "ON", "YES", "TRUE", "Y"}
-_FALSE = {"", "0", "OFF", "NO", "FALSE", "N", "IGNORE"}
 _UNKNOWN_TESTS = {
     "EXISTS", "IS_DIRECTORY", "IS_SYMLINK", "IS_READABLE", "IS_WRITABLE", "IS_EXECUTABLE", "IS_ABSOLUTE",
     "TARGET", "TEST", "COMMAND",
@@ -48,11 +48,6 @@ def is_true_constant(text: str) -> bool:
     """Whether CMake takes the text itself for true."""
     number = _number(text)
     return text.upper() in _TRUE or (number is not None and number != 0)
-
-
-def is_false_constant(text: str) -> bool:
-    """Whether CMake takes the text itself for false."""
-    return text.upper() in _FALSE or text == "NOTFOUND" or text.endswith("-NOTFOUND")
 
 
 def judge(arguments: tuple[Argument, ...], scope: Scope) -> Answer:
@@ -145,10 +140,10 @@ class _Parser:
             return None
         if is_true_constant(text):
             return True
-        if is_false_constant(text) or argument.kind != "RAW":
+        if not is_true(text) or argument.kind != "RAW":
             return False
         value = self.scope.look(text)
-        return None if value is None else not is_false_constant(value)
+        return None if value is None else is_true(value)
 
     def _operand(self, argument: Argument) -> Value:
         text = expand(argument, self.scope)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from torchbuild.knowledge.tables import cmake_fact
+from torchbuild.model.command import BUILD_ROOT
 from torchbuild.resolve.cmake_blocks import (
     Argument,
     Block,
@@ -28,7 +29,7 @@ from torchbuild.resolve.cmake_scope import LONGEST, CacheEntry, Scope, Value, ex
 
 __all__ = ["SOURCE", "Followed", "follow"]
 
-SOURCE = "/torchbuild/source"
+SOURCE = f"{BUILD_ROOT}/source"
 _UNKNOWN = "TORCHBUILD_UNKNOWN"
 """A variable whose value nobody knows."""
 _DEEPEST = 40
@@ -78,6 +79,11 @@ def follow(
     cache = {name: CacheEntry(value, "UNINITIALIZED", "") for name, value in asked.items()}
     walk = _Walk(read)
     walk.run_file("CMakeLists.txt", Scope(cache, dict(environ), variables))
+    if walk.calls > _MOST_CALLS:  # what was not followed may have changed any of them
+        cache = {
+            name: CacheEntry(None if entry.where else entry.value, entry.type, entry.where, is_certain=False)
+            for name, entry in cache.items()
+        }
     return Followed(cache, tuple(dict.fromkeys(walk.place.fetches)))
 
 
@@ -93,7 +99,10 @@ class _Walk:
 
     def run_file(self, path: str, scope: Scope) -> bool:
         """Follow one file of the tree; whether it could be read."""
-        text = self.read(path) if self.depth < _DEEPEST else None
+        if self.depth >= _DEEPEST:
+            _open(scope)
+            return False
+        text = self.read(path)
         blocks = None if text is None else read_script(text)
         if blocks is None:
             return False
@@ -195,6 +204,7 @@ class _Walk:
     def _defined(self, definition: Definition, call: Call, scope: Scope) -> None:
         """A function has a scope of its own; a macro puts texts into its body."""
         if self.depth >= _DEEPEST:
+            _open(scope)
             return
         words = [expand(item, scope) for item in call.arguments]
         given = dict(zip(definition.parameters, words, strict=False)) | _further(definition, words)

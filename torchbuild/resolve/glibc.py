@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from packaging.version import Version
+
 __all__ = ["run_time_glibc"]
 
 
@@ -15,8 +17,4 @@ def run_time_glibc(target: str | None, builder: str) -> str:
         target: ``target.glibc``; None: no promise is made beyond the builder's own.
         builder: the builder's.
     """
-    return builder if target is None else min(target, builder, key=_numbers)
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split("."))
+    return builder if target is None else min(target, builder, key=Version)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from torchbuild.errors import ConflictError
 from torchbuild.knowledge.tables import LateFact, late_facts
@@ -36,8 +37,14 @@ class LateSource:
 
 def is_pin(path: str) -> bool:
     """Whether a file of a tree may say which version it fetches."""
-    patterns = (_PLACE.sub("[0-9]+", re.escape(pin)) for fact in late_facts() for pin in fact.pins)
-    return any(re.fullmatch(pattern, path) for pattern in patterns)
+    return _pins_pattern().fullmatch(path) is not None
+
+
+@cache
+def _pins_pattern() -> re.Pattern[str]:
+    """Once for all the files of a tree, which are tens of thousands."""
+    pins = (re.escape(pin) for fact in late_facts() for pin in fact.pins)
+    return re.compile("|".join(_PLACE.sub("[0-9]+", pin) for pin in pins))
 
 
 def late_sources(

@@ -12,10 +12,11 @@ from typing import Any
 from torchbuild.errors import ConflictError
 from torchbuild.knowledge.tables import EraFact, option_facts
 from torchbuild.model.lock import Expectation
-from torchbuild.resolve.cmake_condition import holds, is_false_constant
+from torchbuild.resolve.cmake_condition import holds
 from torchbuild.resolve.cmake_scope import CacheEntry, Scope
 from torchbuild.resolve.cmake_script import Followed, follow
 from torchbuild.resolve.switches import Wishes
+from torchbuild.shim.cache import is_true
 
 __all__ = ["Tree", "front_end_definitions", "is_declared"]
 
@@ -76,7 +77,7 @@ class Tree:
             if value != "ON" or not why.startswith("build.flags.") or name in self.era.front_end_only:
                 continue
             entry = cache.get(self.era.renames.get(name, name))
-            if entry is not None and entry.type == "INTERNAL":
+            if entry is not None and entry.type == "INTERNAL" and entry.is_certain:
                 raise _without_effect(name, why, entry)
             if entry is None or (not entry.where and not self._names(name)):
                 raise _unknown(name, why, cache)
@@ -107,10 +108,11 @@ def _effective(entry: CacheEntry) -> tuple[str, str]:
     """Value and reason; an empty value where nobody can say."""
     why = f"{entry.where or 'the front end'}: " + ("declared" if entry.is_certain else "declared if needed")
     if entry.type in ("INTERNAL", "STATIC"):
-        return "OFF", f"{entry.where}: not in force"
+        # in doubt it may be declared in another branch, and in force then
+        return ("OFF" if entry.is_certain else ""), f"{entry.where}: not in force"
     if entry.value is None:
         return "", why
-    state = "OFF" if is_false_constant(entry.value) else "ON"
+    state = "ON" if is_true(entry.value) else "OFF"
     # an option that may not be declared is OFF then: only OFF is the same both ways
     return (state if entry.is_certain or state == "OFF" else ""), f"{why} {state}"
 
