@@ -190,13 +190,42 @@ def test_stale_containers_are_found_by_workspace(podman: Engine) -> None:
     """What a killed run left is found by its workspace, and removed without waiting."""
     podman.answers('test "$2" != ps || echo one two')
     removed = podman.executor().remove_stale()
-    ask, remove = podman.asked()
+    ask, _, remove = podman.asked()
     label = next(word for word in ask if word.startswith("--filter=label=torchbuild.root="))
     assert (removed, remove[1:], len(label)) == (
         ("one", "two"),
         ["rm", "--force", "--ignore", "--time=0", "one", "two"],
         len("--filter=label=torchbuild.root=") + 16,
     )
+
+
+@pytest.mark.parametrize("name", ["podman", "docker"])
+@pytest.mark.parametrize("refusals", [1, 3])
+def test_a_container_that_ends_meanwhile_is_removed(tmp_path: Path, name: str, refusals: int) -> None:
+    """An engine refuses to remove what ends in that moment; it is asked again, and the next build begins."""
+    engine = Engine(tmp_path, name)
+    engine.answers(
+        f"case $2 in ps) test -e {tmp_path}/gone || echo one ;;\n"
+        f"rm) echo x >>{tmp_path}/tries; test $(wc -l <{tmp_path}/tries) -gt {refusals} || "
+        f'{{ echo "Error: container state improper: stopped" >&2; exit 2; }}; touch {tmp_path}/gone ;; esac'
+    )
+    removed = engine.executor().remove_stale()
+    assert (removed, (tmp_path / "gone").exists()) == (("one",), True)
+
+
+def test_a_container_that_has_ended_meanwhile_is_no_error(docker: Engine) -> None:
+    """Docker refuses to remove what is gone: nothing is left, and that is what was wanted."""
+    gone = docker.top / "gone"
+    docker.answers(f"case $2 in ps) test -e {gone} || echo one ;; rm) touch {gone}; exit 1 ;; esac")
+    assert docker.executor().remove_stale() == ("one",)
+
+
+def test_a_container_that_stays_is_an_error(podman: Engine) -> None:
+    """What cannot be removed at all is said, with the engine's words: two builds in one place would mix."""
+    podman.answers('case $2 in ps) echo one ;; rm) echo "device busy" >&2; exit 2 ;; esac')
+    with pytest.raises(HostError) as caught:
+        podman.executor().remove_stale()
+    assert (caught.value.reference, caught.value.evidence) == ("query-failed", ("device busy",))
 
 
 def test_no_stale_container_is_no_work(podman: Engine) -> None:

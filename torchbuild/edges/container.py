@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 __all__ = ["ContainerExecutor", "find_engine"]
 
 _ROOT_LABEL = "torchbuild.root"
+_REMOVALS = 5
+"""Tries to remove what is left: the last one is 1.5 s after the first."""
+_FIRST_PAUSE_S = 0.1
 
 
 class ContainerExecutor(MountedExecutor):
@@ -125,13 +128,17 @@ class ContainerExecutor(MountedExecutor):
         Raises:
             HostError: ``query-failed``.
         """
+        import tenacity  # noqa: PLC0415  only where something is removed
+
         stale = self._left()
-        try:
-            self._remove(stale)
-        except HostError:
-            # Docker knows no way to pass over one that ended by itself meanwhile.
-            if self._left():
-                raise
+        if stale:
+            # An engine refuses a container that ends by itself in that moment, and Docker one that has ended.
+            tenacity.Retrying(
+                stop=tenacity.stop_after_attempt(_REMOVALS),
+                wait=tenacity.wait_exponential(multiplier=_FIRST_PAUSE_S),
+                retry=tenacity.retry_if_exception_type(HostError),
+                reraise=True,
+            )(lambda: self._remove(self._left()))
         return stale
 
     def _left(self) -> tuple[str, ...]:
