@@ -200,6 +200,23 @@ def test_mounts_of_the_machine_are_read_only_too(place: Place) -> None:
     assert done.stdout.split("\n") == [f"{kept}:", "a", "closed", "", f"{kept}/a:", ""]
 
 
+def test_mounts_that_go_meanwhile_are_no_hindrance(place: Place) -> None:
+    """A build starts although other mounts of the machine come and go: containers of an engine do all the time."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can mount something for a moment")
+    with tempfile.TemporaryDirectory(dir="/opt") as kept:
+        Path(kept).chmod(0o755)
+        places = " ".join(f"{kept}/{number}" for number in range(20))
+        script = (
+            f"while :; do for p in {places}; do mkdir $p; mount -t tmpfs t $p; done;"
+            f' for p in {places}; do umount $p; rmdir $p; done; done & trap "kill $!" EXIT;'
+            ' for n in 1 2 3 4 5 6 7 8; do "$@" || exit; done'
+        )
+        mounting = replace(place, prefix=("unshare", "-m", "sh", "-c", script, "sh", *place.prefix))
+        done = mounting.launch("/bin/true")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_writing_beside_the_binds_is_refused(place: Place) -> None:
     """A file made at the top of the root would be lost: it cannot be made."""
     assert place.shell("echo x >/lost").returncode != 0

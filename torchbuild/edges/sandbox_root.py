@@ -37,6 +37,7 @@ _STAGING = "/tmp"  # noqa: S108  only a mount point, covered by a tmpfs of our o
 _SCRATCH = ("/tmp", "/var/tmp")  # noqa: S108  the process's own: a directory that is made for it alone
 _OLD = "/.old"
 _OUT_OF_REACH = (errno.EACCES, errno.ESTALE, errno.ENOTCONN)
+_GONE = (errno.ENOENT, errno.ENOTDIR, errno.EINVAL)
 
 _DEVICES = ("full", "null", "random", "tty", "urandom", "zero")
 _GPU_DEVICES = ("dri", "dxg", "kfd", "nvidia*")
@@ -235,8 +236,11 @@ class _Mount(NamedTuple):
 
 
 def _freeze(mounts: Iterable[_Mount]) -> None:
-    """Remount each read-only; a bind alone ignores that flag."""
-    points = set()
+    """Remount each read-only; a bind alone ignores that flag.
+
+    Who removes a mount's directory elsewhere removes the mount from here as well: a container's, for one.
+    """
+    points, gone = set(), {}
     for mount in mounts:
         if mount.is_hidden or mount.point in points:
             continue
@@ -246,9 +250,13 @@ def _freeze(mounts: Iterable[_Mount]) -> None:
             points.add(mount.point)
         except OSError as error:
             # In a closed directory, or of a dead server: who cannot get there cannot write there.
-            if error.errno not in _OUT_OF_REACH:
+            if error.errno in _GONE:
+                gone[mount.point] = error
+            elif error.errno not in _OUT_OF_REACH:
                 raise
     for mount in _mounts_below("/"):
+        if mount.point in gone and not mount.is_hidden:
+            raise gone[mount.point]
         if mount.point in points and "ro" not in mount.options:
             raise OSError(errno.EROFS, "it is still writable after the remount", mount.point)
 
