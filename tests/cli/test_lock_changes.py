@@ -9,6 +9,7 @@ import pytest
 
 from torchbuild.cli.lock_changes import changes, recipe_changes
 from torchbuild.cli.recipe_files import read_recipe
+from torchbuild.knowledge.tables import option_facts
 from torchbuild.model.artifact import Artifact
 from torchbuild.model.lock import Lock, LockedSource
 
@@ -78,3 +79,13 @@ def test_a_recipe_tells_what_it_asks_for_now(recipe: Path, lock: Lock) -> None:
     lines = recipe_changes(lock, read_recipe(recipe))
 
     assert "source.git: https://example.org/torchlet -> https://git.example/small.git" in lines
+
+
+def test_what_only_the_tree_tells_is_no_change_of_the_recipe(
+    recipe: Path, make_lock: Callable[..., Lock]
+) -> None:
+    """The tree is not read where a stale lock is explained: what it said stays as it was."""
+    found = option_facts().found[0].name
+    lines = recipe_changes(make_lock(environ={found: "OFF"}, unpinned=("a.zip",)), read_recipe(recipe))
+
+    assert [line for line in lines if line.startswith((f"environ.{found}", "unpinned"))] == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from torchbuild.model.frozen import Documented, Frozen
+from torchbuild.model.frozen import Documented, Frozen, frozen_value
 
 
 class Row(Frozen):
@@ -38,3 +38,8 @@ def test_a_field_documents_itself() -> None:
         """How many."""
 
     assert Page.model_fields["size"].description == "How many."
+
+
+def test_a_frozen_value_holds_no_list() -> None:
+    """What is decoded cannot be changed afterwards by whoever holds the table."""
+    assert frozen_value({"a": [1, [2, {"b": [3]}]]}) == {"a": (1, (2, {"b": (3,)}))}

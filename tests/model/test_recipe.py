@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from torchbuild.model.frozen import frozen_value
 from torchbuild.model.recipe import PATTERNS, Recipe
-from torchbuild.resolve.decode import frozen_value
 
 MAXIMAL = Path(__file__).parents[1] / "data" / "recipes" / "maximal.toml"
 

@@ -89,6 +89,7 @@ def survey() -> Survey:
                 "version": "3.13.5",
                 "soabi": "cpython-313-x86_64-linux-gnu",
                 "tag": "cp313",
+                "include": "/usr/include/python3.13",
             },
             "glibc": "2.41",
             "cc": "/usr/bin/gcc",

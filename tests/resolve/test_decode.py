@@ -20,7 +20,6 @@ from torchbuild.resolve.decode import (
     MAX_SIZE,
     check_sound,
     decode_recipe,
-    frozen_value,
     invalid,
     parse_toml,
     wants_text,
@@ -214,11 +213,6 @@ def test_a_hostile_file_is_answered_soon() -> None:
         assert isinstance(_load(text), RecipeError)
 
     assert time.process_time() - began < 10
-
-
-def test_a_frozen_value_holds_no_list() -> None:
-    """What is decoded cannot be changed afterwards by whoever holds the table."""
-    assert frozen_value({"a": [1, [2, {"b": [3]}]]}) == {"a": (1, (2, {"b": (3,)}))}
 
 
 def test_a_problem_points_at_the_file_it_stands_in(least: str) -> None:

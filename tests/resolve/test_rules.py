@@ -8,7 +8,6 @@ import pytest
 
 from torchbuild.errors import Problem, RecipeError
 from torchbuild.model.recipe import Recipe
-from torchbuild.resolve.rules import local_paths
 
 Load = Callable[..., Recipe]
 Only = Callable[..., Problem]
@@ -160,56 +159,3 @@ requires = ["?"]
         ("wheel.version", 10),
         ("build.requires[0]", 12),
     ]
-
-
-def test_paths_beside_the_recipe_are_known(load: Load) -> None:
-    """Each file that a recipe means beside itself is listed, so that none can be read from anywhere else."""
-    recipe = load(f"""\
-{HEAD}{WHEEL}
-[source]
-archive = "tree.tar"
-sha256 = "{DIGEST}"
-epoch = 1738108800
-patches = ["patches/a.patch", "https://../../etc/passwd", "debian:../../etc/passwd"]
-[source.series]
-path = "series"
-[[source.overlay]]
-archive = "o.zip"
-sha256 = "{DIGEST}"
-to = "a"
-[[source.overlay]]
-archive = "https://example.org/o.zip"
-sha256 = "{DIGEST}"
-to = "b"
-[[source.overlay]]
-path = "/usr/src"
-to = "c"
-""")
-
-    assert dict(local_paths(recipe)) == {
-        "source.archive": "tree.tar",
-        "source.patches[0]": "patches/a.patch",
-        "source.patches[1]": "https://../../etc/passwd",
-        "source.patches[2]": "debian:../../etc/passwd",
-        "source.overlay[0].archive": "o.zip",
-        "source.series.path": "series",
-    }
-
-
-@pytest.mark.parametrize(
-    ("source", "paths"),
-    [
-        ("git = '/srv/git/x'\nref = 'v1'", {}),
-        ("path = '../tree'\nepoch = 1738108800", {"source.path": "../tree"}),
-        ("path = 'x://../../tree'\nepoch = 1738108800", {"source.path": "x://../../tree"}),
-        ("archive = 'debian:a/b/c'\nepoch = 1738108800", {}),
-        ("git = 'g'\nref = 'v1'\n[source.series]\narchive = 'debian:a/b/c'", {}),
-        (
-            f"git = 'g'\nref = 'v1'\n[source.series]\narchive = 's.tar'\nsha256 = '{DIGEST}'",
-            {"source.series.archive": "s.tar"},
-        ),
-    ],
-)  # fmt: skip
-def test_locators_and_repositories_are_no_files(load: Load, source: str, paths: dict[str, str]) -> None:
-    """What lies elsewhere is not taken for a file beside the recipe, and no disguise makes a file one that does."""
-    assert dict(local_paths(load(f"{HEAD}{WHEEL}[source]\n{source}"))) == paths

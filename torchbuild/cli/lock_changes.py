@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from torchbuild.errors import TorchbuildError
+from torchbuild.knowledge.tables import option_facts
 from torchbuild.model.lock import Lock
 from torchbuild.model.recipe import Recipe
 from torchbuild.resolve.assemble import Answers, Survey, lock_of
@@ -52,7 +53,7 @@ def _asked(lock: Lock, recipe: Recipe) -> Iterator[str]:
 def _predicted(lock: Lock, recipe: Recipe) -> Lock:
     """The lock of the recipe, had the world nothing new to say; the old one where that makes no sense."""
     try:
-        return lock_of(
+        made = lock_of(
             recipe,
             Answers(
                 source=lock.source,
@@ -76,6 +77,10 @@ def _predicted(lock: Lock, recipe: Recipe) -> Lock:
         )
     except TorchbuildError:
         return lock
+    # what only the tree's own files tell, and those are not here
+    found = {item.name for item in option_facts().found}
+    kept = {name: value for name, value in lock.environ.items() if name in found}
+    return made.model_copy(update={"environ": kept | made.environ, "unpinned": lock.unpinned})
 
 
 def _values(lock: Lock) -> dict[str, Any]:

@@ -138,6 +138,7 @@ def _make_lock(recipe: Recipe, there: World, tell: Tell) -> Lock:
             run_requires=run,
             verify_requires=tuple(item for item in everything if item.sha256 not in kept),
         ),
+        asked,
     )
 
 

@@ -17,11 +17,11 @@ from torchbuild.errors import HostError, LockError, Problem, RecipeError, UsageE
 from torchbuild.model.lock import Lock
 from torchbuild.model.recipe import Recipe
 from torchbuild.report.redaction import Redactor
+from torchbuild.resolve.beside import local_paths
 from torchbuild.resolve.load import load_with_places
 from torchbuild.resolve.lockfile import check_fresh, dump_lock, parse_lock
 from torchbuild.resolve.overrides import parse_override
 from torchbuild.resolve.problems import located, shown
-from torchbuild.resolve.rules import local_paths
 
 __all__ = [
     "lock_path",

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from packaging.specifiers import SpecifierSet
 
-from torchbuild.model.frozen import Frozen
+from torchbuild.model.frozen import Frozen, frozen_value
 
 __all__ = [
     "BenignEntry",
@@ -205,19 +205,9 @@ def _table(name: str) -> dict[str, Any]:
     return tomllib.loads(text)
 
 
-def _tuples(row: dict[str, Any]) -> dict[str, Any]:
-    return {key: _frozen(value) for key, value in row.items()}
-
-
-def _frozen(value: Any) -> Any:  # noqa: ANN401  any TOML value
-    if isinstance(value, dict):
-        return _tuples(value)
-    return tuple(_frozen(item) for item in value) if isinstance(value, list) else value
-
-
 def era_fact(era: str) -> EraFact:
     """The row of an era."""
-    return EraFact.model_validate(_tuples(_table("eras")[era]))
+    return EraFact.model_validate(frozen_value(_table("eras")[era]))
 
 
 def era_of_backend(backend: str) -> str | None:
@@ -227,37 +217,37 @@ def era_of_backend(backend: str) -> str | None:
 
 def blas_fact(provider: str) -> BlasFact:
     """The row of a BLAS provider."""
-    return BlasFact.model_validate(_tuples(_table("blas")[provider]))
+    return BlasFact.model_validate(frozen_value(_table("blas")[provider]))
 
 
 def preset(name: str, release: str) -> Preset | None:
     """A preset's flags for a release; None where nobody knows them."""
-    rows = (Preset.model_validate(_tuples(row)) for row in _table("presets")[name])
+    rows = (Preset.model_validate(frozen_value(row)) for row in _table("presets")[name])
     return next((row for row in rows if SpecifierSet(row.torch).contains(release, prereleases=True)), None)
 
 
 @cache
 def late_facts() -> tuple[LateFact, ...]:
     """What trees fetch by themselves."""
-    return tuple(LateFact.model_validate(_tuples(row)) for row in _table("late_sources")["late"])
+    return tuple(LateFact.model_validate(frozen_value(row)) for row in _table("late_sources")["late"])
 
 
 @cache
 def option_facts() -> OptionFacts:
     """What is known about options beyond what a tree declares."""
-    return OptionFacts.model_validate(_tuples(_table("options")))
+    return OptionFacts.model_validate(frozen_value(_table("options")))
 
 
 @cache
 def cmake_fact() -> CMakeFact:
     """What CMake sets on Linux."""
-    return CMakeFact.model_validate(_tuples(_table("cmake_variables")["linux"]))
+    return CMakeFact.model_validate(frozen_value(_table("cmake_variables")["linux"]))
 
 
 @cache
 def switch_fact() -> SwitchFact:
     """Which switches depend on others."""
-    return SwitchFact.model_validate(_tuples(_table("switches")["dependent"]))
+    return SwitchFact.model_validate(frozen_value(_table("switches")["dependent"]))
 
 
 def switch_needs(name: str) -> tuple[str, ...]:

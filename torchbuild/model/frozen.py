@@ -1,8 +1,10 @@
 """The one pydantic policy of all our values."""
 
+from collections.abc import Mapping
+
 from pydantic import BaseModel, ConfigDict
 
-__all__ = ["Documented", "Frozen"]
+__all__ = ["Documented", "Frozen", "frozen_value"]
 
 
 class Frozen(BaseModel):
@@ -18,3 +20,12 @@ class Documented(Frozen):
     """
 
     model_config = ConfigDict(use_attribute_docstrings=True)
+
+
+def frozen_value(value: object) -> object:
+    """Lists become tuples, all the way down: our values are frozen."""
+    if isinstance(value, Mapping):
+        return {key: frozen_value(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return tuple(frozen_value(item) for item in value)
+    return value

@@ -99,10 +99,17 @@ def verify_requirements(recipe: Recipe) -> tuple[str, ...]:
     return tuple(sorted({*(recipe.wheel.requires or ()), *recipe.verify.packages}))
 
 
-def lock_of(recipe: Recipe, answers: Answers) -> Lock:
-    """The lock. Deterministic: the same recipe and answers give the same lock."""
+def lock_of(recipe: Recipe, answers: Answers, asked: AskedTree | None = None) -> Lock:
+    """The lock. Deterministic: the same recipe and answers give the same lock.
+
+    Args:
+        recipe: what is wanted.
+        answers: what the world said.
+        asked: what the tree of the answers says to the recipe, where that is known already.
+    """
     survey = answers.survey
-    asked = ask(recipe, era_fact(answers.era), answers.tree, survey.compilers(), answers.epoch)
+    if asked is None:
+        asked = ask(recipe, era_fact(answers.era), answers.tree, survey.compilers(), answers.epoch)
     return Lock.model_validate(
         {
             "schema": 1,

@@ -6,10 +6,10 @@ import posixpath
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from torchbuild.model.recipe import Series
+from torchbuild.model.recipe import Recipe, Series
 from torchbuild.resolve.problems import Location, dotted
 
-__all__ = ["folders_of", "is_elsewhere", "rebased"]
+__all__ = ["folders_of", "is_elsewhere", "local_paths", "rebased"]
 
 Table = Mapping[str, Any]
 
@@ -51,6 +51,12 @@ def rebased(table: dict[str, Any], folders: Mapping[str, str]) -> dict[str, Any]
             beside = posixpath.join(folder, path or _SERIES_PATH)
             table = _put(table, location, posixpath.normpath(beside))
     return table
+
+
+def local_paths(recipe: Recipe) -> Iterator[tuple[str, str]]:
+    """Each path of the recipe that means a file beside it, with its dotted key."""
+    for location, path in _paths(recipe.model_dump(mode="json", by_alias=True, exclude_none=True)):
+        yield dotted(location), path
 
 
 def _paths(table: Table) -> Iterator[tuple[Location, str]]:

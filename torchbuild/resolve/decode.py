@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from torchbuild.errors import Problem, RecipeError
+from torchbuild.model.frozen import frozen_value
 from torchbuild.model.recipe import Recipe
 from torchbuild.resolve.lines import Place, Places, key_lines
 from torchbuild.resolve.overrides import OVERRIDE_FILE
@@ -21,7 +22,6 @@ __all__ = [
     "MAX_SIZE",
     "check_sound",
     "decode_recipe",
-    "frozen_value",
     "invalid",
     "parse_toml",
     "wants_text",
@@ -106,15 +106,6 @@ def _unsound(table: Table) -> Iterator[Problem]:
 def _is_text(value: str) -> bool:
     """No argument, variable or path can hold a NUL, and no file of ours half a character."""
     return "\0" not in value and not any("\ud800" <= letter <= "\udfff" for letter in value)
-
-
-def frozen_value(value: object) -> object:
-    """Lists become tuples, all the way down: our values are frozen."""
-    if isinstance(value, Mapping):
-        return {key: frozen_value(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return tuple(frozen_value(item) for item in value)
-    return value
 
 
 def decode_recipe(table: Table, *, file: str, places: Places | None = None) -> Recipe:

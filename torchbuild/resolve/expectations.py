@@ -81,15 +81,10 @@ def _expect(reference: str, key: str, kind: str, value: str, why: str) -> Expect
 
 def _python(python: LockedPython) -> Iterator[Expectation]:
     """CMake knows the interpreter under several names; they must all be the locked one."""
-    minor = "python" + ".".join(python.version.split(".")[:2])
     rows = (
         (r"_?(Python|Python3|PYTHON)_EXECUTABLE", "every", VENV_PYTHON),
         (r"_Python3?_INTERPRETER_PROPERTIES", "every-contains", f";{python.soabi};"),
-        (
-            r"_?Python3?_INCLUDE_DIR|PYTHON_INCLUDE_DIR",
-            "each" if python.include else "every-contains",
-            python.include or minor,
-        ),
+        (r"_?Python3?_INCLUDE_DIR|PYTHON_INCLUDE_DIR", "each", python.include),
     )
     for key, kind, value in rows:
         yield _expect("gate-python", key, kind, value, "python")

@@ -11,10 +11,10 @@ import tomli_w
 from pydantic import ValidationError
 
 from torchbuild.errors import LockError
+from torchbuild.model.frozen import frozen_value
 from torchbuild.model.lock import LOCK_SCHEMA, Lock
 from torchbuild.model.recipe import Recipe
 from torchbuild.resolve.assemble import recipe_digest
-from torchbuild.resolve.decode import frozen_value
 
 __all__ = ["check_fresh", "dump_lock", "parse_lock"]
 

@@ -13,7 +13,6 @@ from packaging.version import InvalidVersion, Version
 from torchbuild.errors import Problem, RecipeError
 from torchbuild.model.inner_path import leaves
 from torchbuild.model.recipe import Overlay, Recipe, Series, Source
-from torchbuild.resolve.beside import is_elsewhere
 from torchbuild.resolve.decode import invalid
 from torchbuild.resolve.image_rules import image_problems
 from torchbuild.resolve.lines import Places
@@ -23,7 +22,7 @@ from torchbuild.resolve.support import unsupported
 from torchbuild.resolve.variables import secret_problems, variable_problems
 from torchbuild.resolve.verify_rules import verify_problems
 
-__all__ = ["check_rules", "local_paths"]
+__all__ = ["check_rules"]
 
 
 def check_rules(recipe: Recipe, *, file: str, places: Places) -> None:
@@ -190,26 +189,3 @@ def _requirements(recipe: Recipe) -> Iterator[Problem]:
             if addressed:
                 wanted = "a PEP 508 requirement without an address, such as numpy>=2,<3"
                 yield _problem(f"{key}[{index}]", shown(text), wanted)
-
-
-def local_paths(recipe: Recipe) -> Iterator[tuple[str, str]]:
-    """Each path of the recipe that means a file beside it, with its dotted key."""
-    yield from _local_paths("source", recipe.source)
-    for index, companion in enumerate(recipe.companions):
-        yield from _local_paths(f"companions[{index}].source", companion.source)
-
-
-def _local_paths(where: str, source: Source) -> Iterator[tuple[str, str]]:
-    if source.path is not None:
-        yield f"{where}.path", source.path
-    for index, patch in enumerate(source.patches):
-        yield f"{where}.patches[{index}]", patch
-    archives = {"": source.archive}
-    archives |= {f".overlay[{index}]": overlay.archive for index, overlay in enumerate(source.overlay)}
-    if source.series is not None:
-        archives[".series"] = source.series.archive
-        if source.series.archive is None:
-            yield f"{where}.series.path", source.series.path
-    for inner, archive in archives.items():
-        if archive is not None and not is_elsewhere(archive):
-            yield f"{where}{inner}.archive", archive
