@@ -297,3 +297,5 @@ class Context:
     """Stop after this CMake target or object path."""
     is_dev: bool = False
     """Whether the workspace is one that people edit in: its tree is brought up and not made anew."""
+    allowed: tuple[str, ...] = ()
+    """What of the network any run in this workspace was allowed: endpoints, ``open-network``."""

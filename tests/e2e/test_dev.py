@@ -41,6 +41,8 @@ def test_an_edit_costs_what_it_changed(fresh: Any, arguments: Any, tmp_path: Pat
 
     assert first.json["run"] == edited.json["run"] == RUN
     assert "+demo.dev-" in first.json["wheel"]
+    papers = json.loads(Path(first.json["wheel"]).with_suffix(".provenance.json").read_text(encoding="utf-8"))
+    assert papers["predicate"]["buildDefinition"]["externalParameters"]["dev"] is True
     assert first.json["sha256"] != edited.json["sha256"] == again.json["sha256"]
     assert {edited.outcomes[name] for name in ("toolchain", "source", "configure")} == {"reused"}
     assert part < whole

@@ -6,6 +6,7 @@ import base64
 import os
 import subprocess
 import threading
+import zipfile
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -19,6 +20,8 @@ OTHERS = {
     "TWINE_PASSWORD": "pypi-password-mnopqrst",
 }
 NETRC = "netrc-password-uvwxyz01"
+INDEX = "index-password-23456789"
+MIRROR = "mirror-token-98765432"
 
 
 class PrivateGit(BaseHTTPRequestHandler):
@@ -102,7 +105,9 @@ def seen_in(folder: Path, *secrets: str) -> list[str]:
 def test_a_token_reaches_the_repository_and_nothing_else(
     private: Any, downloads: Path, tmp_path: Path, fresh: Any, arguments: Any
 ) -> None:
-    """Locked and fetched with it, its submodule too; in no lock, plan, event, log, report, or work tree."""
+    """Locked, fetched and built with it, its submodule too; in no lock, plan, event, log, report, provenance,
+    work tree or wheel. The same holds for passwords of an index and a mirror, of netrc and of CI's variables.
+    """
     recipe = arguments("setup-py")[0]
     fresh.builds, fresh.cache = tmp_path / "builds", tmp_path / "cache"
     (tmp_path / "home").mkdir()
@@ -111,17 +116,28 @@ def test_a_token_reaches_the_repository_and_nothing_else(
     (tmp_path / "cache" / "store").symlink_to(downloads / "store")
     fresh.environ = OTHERS | {"HOME": str(tmp_path / "home")}
     lock = (recipe, "--set", f"source.git={private.url}", "--set", "name=private", "--lock", "private.lock")
+    machine = (
+        *("--set", f"machine.index_url={private.url.replace(TOKEN, INDEX)}/simple"),
+        *("--set", f'machine.mirrors={{"https://git.example/"="http://me:{MIRROR}@127.0.0.1:9/"}}'),
+    )
 
     said = [fresh.good("lock", *lock), fresh.good("plan", *lock), fresh.good("plan", *lock, "--json")]
-    said.append(fresh.good("build", *lock, "--locked", "--until", "source", "--json"))
+    fresh.cache = tmp_path / "empty cache"
+    refused = fresh.run("build", *lock, *machine, "--locked", "--until", "fetch", "--json")
+    fresh.cache = tmp_path / "cache"
+    said += [refused, fresh.good("build", *lock, "--locked", "--out", tmp_path / "dist", "--json")]
 
+    assert refused.error["reference"] == "artifacts-not-fetched"
     assert {path.split("/")[1] for path in private.asked} == {"torchlet", "nanofmt"}
     (tmp_path / "home" / ".netrc").unlink()
-    secrets = (TOKEN, NETRC, *OTHERS.values())
+    secrets = (TOKEN, NETRC, INDEX, MIRROR, *OTHERS.values())
     for ended in said:
         assert not [text for text in secrets if text in ended.out + ended.err]
+    (wheel,) = (tmp_path / "dist").glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path / "unpacked")
     assert seen_in(tmp_path, *secrets) == []
-    assert (tmp_path / "builds").is_dir()
+    assert {"".join(path.suffixes[-2:]) for path in (tmp_path / "dist").iterdir()} >= {".provenance.json"}
 
 
 def test_a_refused_token_is_not_shown(private: Any, fresh: Any, arguments: Any, tmp_path: Path) -> None:

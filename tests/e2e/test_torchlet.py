@@ -65,7 +65,8 @@ def test_each_era_becomes_a_wheel_that_works(bench: Any, arguments: Any, era: st
     wheel, report = Path(ended.json["wheel"]), report_of(ended)
     version = "1.0.0" if era == "setup-py" else "2.0.0"
     assert wheel.name.startswith(f"torchlet-{version}+demo-cp3")
-    assert sorted(path.suffix for path in wheel.parent.iterdir()) == [".json", ".lock", ".sha256", ".whl"]
+    beside = sorted(path.name.removeprefix(wheel.stem) for path in wheel.parent.iterdir())
+    assert beside == [".lock", ".provenance.json", ".report.json", ".whl", ".whl.sha256"]
     assert f"{version}+demo [[11.0]]" in used(wheel, tmp_path / "unpacked")
     compared = {item["what"].partition(" ")[0] for item in findings_of(report, "configure")}
     assert compared >= {

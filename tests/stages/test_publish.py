@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +25,7 @@ def test_the_plan_comes_from_the_lock_alone(lock: Lock, nothing_moves: Callable[
         plan = publish.plan(lock)
 
     assert plan.needs == ("package", "verify")
-    assert parse_lock(plan.lock_text, "text") == lock
+    assert plan.lock == lock
 
 
 @pytest.fixture
@@ -53,14 +54,35 @@ def test_wheel_digest_and_lock_lie_beside_each_other(
     digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
     assert sorted(path.name for path in dist.iterdir()) == [
         f"{wheel.stem}.lock",
+        f"{wheel.stem}.provenance.json",
         wheel.name,
         f"{wheel.name}.sha256",
     ]
+    assert parse_lock((dist / f"{wheel.stem}.lock").read_text(encoding="utf-8"), "text") == lock
     assert (dist / f"{wheel.name}.sha256").read_text(encoding="utf-8") == f"{digest}  {wheel.name}\n"
     assert dict(result.evidence) == {
         "bytes": str(wheel.stat().st_size),
         "path": str(dist / wheel.name),
         "sha256": digest,
+    }
+
+
+def test_provenance_says_how_the_wheel_was_made(
+    world: Any, lock: Lock, make_wheel: Callable[..., Any]
+) -> None:
+    """A wheel of an edited tree, or of a build that reached the network, is told from others for good."""
+    wheel = make_wheel(world.inside("{dist}"))
+    context = replace(world.context, is_dev=True, allowed=("open-network",))
+
+    publish.run(publish.plan(lock), context)
+
+    statement = json.loads((world.folder / "dist" / f"{wheel.stem}.provenance.json").read_text())
+    definition = statement["predicate"]["buildDefinition"]
+    assert (statement["subject"][0]["name"], definition["externalParameters"]["dev"]) == (wheel.name, True)
+    assert definition["externalParameters"]["allowed"] == ["open-network"]
+    lock_file = (world.folder / "dist" / f"{wheel.stem}.lock").read_bytes()
+    assert definition["internalParameters"]["lock"]["digest"] == {
+        "sha256": hashlib.sha256(lock_file).hexdigest()
     }
 
 

@@ -1,17 +1,19 @@
-"""What of this machine a build used, kept beside it, so that a shell in it uses the same."""
+"""What of this machine a build used, kept beside it: for a shell in it, and for the wheel's provenance."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from torchbuild.edges.atomic import write_text
 from torchbuild.model.recipe import Machine
 
-__all__ = ["keep_settings", "kept_settings"]
+__all__ = ["keep_allowed", "keep_settings", "kept_settings"]
 
 _NAME = "machine.json"
+_ALLOWED = "allowed.json"
+UNKNOWN = "unknown"
 _KEPT = {"executor", "engine", "jobs", "memory_gib"}
 """What shapes an executor. Indexes and mirrors stay out: they may hold credentials."""
 
@@ -31,3 +33,27 @@ def kept_settings(workspace: Path) -> Machine:
         return Machine.model_validate_json((workspace / _NAME).read_bytes())
     except (OSError, ValidationError):
         return Machine()
+
+
+def keep_allowed(workspace: Path, now: tuple[str, ...]) -> tuple[str, ...]:
+    """What of the network this run and every earlier one in this workspace was allowed, sorted.
+
+    A stage that an earlier run did is not done again, and neither is an object that it compiled: what they
+    were allowed belongs to the wheel, whoever goes on. Where the record is damaged, ``unknown`` stands in it.
+
+    Raises:
+        HostError: ``disk-full``, ``not-writable``, ``file-operation-failed``.
+    """
+    every = tuple(sorted({*_allowed_before(workspace / _ALLOWED), *now}))
+    if every:
+        write_text(workspace / _ALLOWED, TypeAdapter(tuple[str, ...]).dump_json(every).decode() + "\n")
+    return every
+
+
+def _allowed_before(record: Path) -> tuple[str, ...]:
+    try:
+        return TypeAdapter(tuple[str, ...]).validate_json(record.read_bytes())
+    except FileNotFoundError:
+        return ()
+    except (OSError, ValidationError):
+        return (UNKNOWN,)

@@ -18,7 +18,7 @@ from torchbuild.cli.builder_image import have_locked_image
 from torchbuild.cli.disk_care import store_kept_below, watch_disk
 from torchbuild.cli.lock_changes import changes
 from torchbuild.cli.locking import World, make_lock, world
-from torchbuild.cli.machine_settings import keep_settings
+from torchbuild.cli.machine_settings import keep_allowed, keep_settings
 from torchbuild.cli.out_folder import check_out
 from torchbuild.cli.places import Places
 from torchbuild.cli.recipe_files import (
@@ -156,9 +156,9 @@ def run_build(asked: Asked, places: Places, stages: tuple[Stage, ...]) -> Ended:
                 publish_dir=asked.out.absolute(),
                 target=asked.target,
                 is_dev=asked.is_dev,
+                allowed=keep_allowed(workspace.path, (*recipe.machine.endpoints, *asked.despite)),
             )
-            allowed = (*recipe.machine.endpoints, *asked.despite)
-            run = _Run(lock=lock, context=context, clean=clean, keeper=keeper, allowed=allowed)
+            run = _Run(lock=lock, context=context, clean=clean, keeper=keeper)
             return run.go(stages, forced=asked.forced)
 
 
@@ -288,7 +288,6 @@ class _Run:
     context: Context
     clean: Redactor
     keeper: FindingKeeper
-    allowed: tuple[str, ...]
 
     def go(self, stages: tuple[Stage, ...], *, forced: bool) -> Ended:
         """Run the stages; write the report; raise what stopped them."""
@@ -310,7 +309,7 @@ class _Run:
             failure=failure,
             findings=self.keeper.by_stage,
             is_dev=self.context.is_dev,
-            allowed=self.allowed,
+            allowed=self.context.allowed,
             unpinned=self.lock.unpinned,
         )
         ended = self._report(end)

@@ -1,11 +1,15 @@
-"""publish: the wheel beside its digest and its lock, laid down whole or not at all."""
+"""publish: the wheel beside its digest, lock and provenance, laid down whole or not at all."""
 
 from __future__ import annotations
 
+import hashlib
+
+from torchbuild import __version__
 from torchbuild.context import Context
 from torchbuild.errors import PublishError
 from torchbuild.model.lock import Lock
 from torchbuild.model.stage import StagePlan, StageResult, stage_key
+from torchbuild.report.provenance import Circumstances, provenance
 from torchbuild.resolve.lockfile import dump_lock
 
 __all__ = ["NAME", "REVISION", "Plan", "Result", "plan", "run"]
@@ -17,8 +21,8 @@ REVISION = 1
 class Plan(StagePlan):
     """What is laid down."""
 
-    lock_text: str
-    """The lock, for whoever wants to build the same wheel."""
+    lock: Lock
+    """For whoever wants to build the same wheel."""
 
 
 class Result(StageResult):
@@ -26,14 +30,14 @@ class Result(StageResult):
 
 
 def plan(lock: Lock) -> Plan:
-    """Wheel, lock and SHA256SUMS."""
+    """Wheel, lock, digest and provenance."""
     return Plan(
         stage=NAME,
         key=stage_key(NAME, REVISION, None),
         needs=("package", "verify"),
         makes=(),
         commands=(),
-        lock_text=dump_lock(lock),
+        lock=lock,
     )
 
 
@@ -51,7 +55,15 @@ def run(plan: Plan, context: Context) -> Result:
             why=f"wanted sha256 {digest}",
             fix=f"Check the file system that holds {target.parent}, then run the same command again.",
         )
-    trees.write(target.with_suffix(".lock"), plan.lock_text)
+    lock_text = dump_lock(plan.lock)
+    around = Circumstances(
+        lock_sha256=hashlib.sha256(lock_text.encode()).hexdigest(),
+        tool=__version__,
+        is_dev=context.is_dev,
+        allowed=context.allowed,
+    )
+    trees.write(target.with_suffix(".lock"), lock_text)
+    trees.write(target.with_suffix(".provenance.json"), provenance(plan.lock, wheel.name, digest, around))
     trees.write(target.with_suffix(".whl.sha256"), f"{digest}  {wheel.name}\n")
     summary = f"{target} (the same wheel was there)" if is_there else str(target)
     evidence = (("bytes", str(wheel.stat().st_size)), ("path", str(target)), ("sha256", digest))
