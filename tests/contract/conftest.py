@@ -29,9 +29,9 @@ def unavailable(reason: str) -> NoReturn:
 
 @pytest.fixture(scope="session")
 def engine() -> str:
-    """An engine that answers."""
+    """An engine that answers; TORCHBUILD_TEST_ENGINE says which one, where there are several."""
     try:
-        return find_engine("auto")
+        return find_engine(os.environ.get("TORCHBUILD_TEST_ENGINE", "auto"))
     except HostError as error:
         unavailable(f"{error.what}: {'; '.join(error.why)}")
 

@@ -59,6 +59,22 @@ def test_every_part_has_the_digest_that_it_is_called_by(root: Path, tmp_path: Pa
     assert json.loads(content["manifest.json"])[0]["RepoTags"] == ["localhost/x:1"]
 
 
+@pytest.mark.parametrize(
+    ("name", "tagged"),
+    [("localhost/x", "localhost/x:latest"), ("host:5000/a/b", "host:5000/a/b:latest"), ("x:1", "x:1")],
+)
+def test_a_name_without_a_tag_means_the_latest(root: Path, tmp_path: Path, name: str, tagged: str) -> None:
+    """Docker refuses an archive whose name has no tag, and containerd takes the index's: both have one."""
+    write(tmp_path / "image.tar", root, name)
+    with tarfile.open(tmp_path / "image.tar") as tar:
+        saved, index = (
+            json.load(tar.extractfile(item) or io.BytesIO()) for item in ("manifest.json", "index.json")
+        )
+
+    assert saved[0]["RepoTags"] == [tagged]
+    assert set(index["manifests"][0]["annotations"].values()) == {tagged}
+
+
 def test_the_layer_is_named_by_the_configuration(root: Path, tmp_path: Path) -> None:
     """The id of the image is the digest of a document that names the digest of the root."""
     made = write(tmp_path / "image.tar", root)

@@ -50,7 +50,8 @@ def write_archive(target: Path, root: Path, image: LockedImage, *, inputs: str, 
         root: an uncompressed tar.
         image: for architecture and times.
         inputs: digest of all that the image is made of; goes into a label.
-        name: what an engine that loads the archive calls the image.
+        name: what an engine that loads the archive calls the image; without a tag, ``latest`` is meant, and
+            said: Docker refuses an archive that leaves it out.
 
     Raises:
         HostError: ``root-unreadable``; as `torchbuild.edges.atomic.translated` says.
@@ -75,14 +76,18 @@ def _write(file: BinaryIO, root: Path, image: LockedImage, inputs: str, name: st
     members = {
         blob_path(made.config.sha256): config,
         blob_path(made.manifest.sha256): manifest,
-        "index.json": index_of(made.manifest, name),
-        "manifest.json": docker_manifest(made.config.sha256, layer.sha256, name),
+        "index.json": index_of(made.manifest, _tagged(name)),
+        "manifest.json": docker_manifest(made.config.sha256, layer.sha256, _tagged(name)),
         "oci-layout": LAYOUT_VERSION,
     }
     with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as archive:
         for path, content in members.items():
             archive.addfile(_entry(path, len(content)), io.BytesIO(content))
     return made
+
+
+def _tagged(name: str) -> str:
+    return name if ":" in name.rpartition("/")[2] else f"{name}:latest"
 
 
 def _write_layer(file: BinaryIO, root: Path, epoch: int) -> Blob:
