@@ -87,9 +87,21 @@ def test_container_is_closed(podman: Engine) -> None:
 
 def test_limits_are_asked_for(podman: Engine) -> None:
     """Jobs limit the processors, never above those that there are, and memory is limited with its swap."""
+    podman.answers(f"case $* in *CgroupControllers*) echo '[cpu memory]' ;; *) {ISOLATED} ;; esac")
     run(podman.executor(jobs=10_000, memory_gib=1.5), podman.top)
     words = set(podman.asked()[-1])
     assert words >= {f"--cpus={os.cpu_count()}", "--memory=1610612736b", "--memory-swap=1610612736b"}
+
+
+def test_a_limit_that_the_engine_ignores_is_an_error(podman: Engine) -> None:
+    """Podman of an ordinary user takes the option and limits nothing where it has no control group for it."""
+    podman.answers(f"case $* in *CgroupControllers*) echo '[]' ;; *) {ISOLATED} ;; esac")
+    with pytest.raises(HostError) as caught:
+        run(podman.executor(memory_gib=1.5), podman.top)
+    assert (caught.value.reference, [call for call in podman.asked() if "run" in call]) == (
+        "memory-not-limitable",
+        [],
+    )
 
 
 def test_fixed_limits_are_asked_for(podman: Engine) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from torchbuild.edges.engine import find_engine, is_rootless
+from torchbuild.edges.engine import find_engine, is_rootless, limits_memory
 from torchbuild.errors import HostError
 
 
@@ -80,3 +80,22 @@ def test_rootless_docker_is_known(answer: str, expected: bool, engines: Path) ->
     """Whether docker's root is an ordinary user is read from its own answer."""
     install(engines, "docker", f"echo '{answer}'")
     assert is_rootless("docker") is expected
+
+
+@pytest.mark.parametrize(
+    ("engine", "answer", "expected"),
+    [
+        pytest.param("podman", "[cpuset cpu memory pids]", True, id="podman of root"),
+        pytest.param("podman", "[cpu memory pids]", True, id="podman of a user, delegated"),
+        pytest.param("podman", "[]", False, id="podman of a user on cgroup v1"),
+        pytest.param("podman", "[cpu pids]", False, id="podman without that controller"),
+        pytest.param("docker", "true", True, id="docker"),
+        pytest.param("docker", "false", False, id="docker without that controller"),
+    ],
+)
+def test_an_engine_that_limits_no_memory_is_known(
+    engine: str, answer: str, expected: bool, engines: Path
+) -> None:
+    """It would take the option and run without the limit."""
+    install(engines, engine, f"echo '{answer}'")
+    assert limits_memory(engine) is expected

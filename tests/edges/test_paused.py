@@ -116,3 +116,35 @@ def test_a_frozen_container_is_let_go_before_it_is_killed(tmp_path: Path) -> Non
         ["unpause", "torchbuild-x"],
         ["kill", "torchbuild-x"],
     ]
+
+
+def test_a_container_that_cannot_be_frozen_is_stopped_by_its_processes(
+    tmp_path: Path, tree: subprocess.Popen[str]
+) -> None:
+    """Podman of an ordinary user has no freezer on cgroup v1; the processes are that user's own."""
+    engine = tmp_path / "podman"
+    engine.write_text(
+        f"#!/bin/sh\ncase $2 in pause) exit 125 ;; inspect) echo {tree.pid} ;; esac\n", encoding="utf-8"
+    )
+    engine.chmod(0o755)
+    container = PausedContainer(str(engine), "torchbuild-x")
+
+    assert container.pause()
+    assert container.pause()
+    deadline = time.monotonic() + 10
+    while set(states(tree.pid).values()) != {"T"} and time.monotonic() < deadline:
+        os.sched_yield()
+    assert set(states(tree.pid).values()) == {"T"}
+
+    container.resume()
+
+    assert tree.communicate("done\n")[0] == "done\n"
+
+
+def test_a_container_that_has_not_begun_is_not_paused(tmp_path: Path) -> None:
+    """An engine knows it, and no process of it: nothing is stopped, least of all process 0."""
+    engine = tmp_path / "podman"
+    engine.write_text("#!/bin/sh\ncase $2 in inspect) echo 0 ;; *) exit 125 ;; esac\n", encoding="utf-8")
+    engine.chmod(0o755)
+
+    assert not PausedContainer(str(engine), "torchbuild-x").pause()

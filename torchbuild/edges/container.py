@@ -10,7 +10,7 @@ import sys
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Unpack
 
-from torchbuild.edges.engine import engine_argv, find_engine, is_rootless
+from torchbuild.edges.engine import engine_argv, find_engine, is_rootless, limits_memory
 from torchbuild.edges.image import has_image, image_missing
 from torchbuild.edges.lifeline import ENTRY, NO_DIRECTORY, NO_PROGRAM, Lifeline, lifeline
 from torchbuild.edges.mounted import MountedExecutor, Room
@@ -64,6 +64,7 @@ class ContainerExecutor(MountedExecutor):
         super().__init__(**room)
         self._engine = engine
         self._image = image
+        self._is_limitable = self._memory_gib is None
         self._labels = dict(labels or {}) | {_ROOT_LABEL: _root_mark(self._mounts.root)}
 
     @property
@@ -83,9 +84,10 @@ class ContainerExecutor(MountedExecutor):
 
         Raises:
             HostError: ``image-missing``, ``engine-failed``, ``network-not-isolated``, ``program-missing``,
-                ``program-not-runnable``, ``directory-missing``, and for the log and the workspace
-                ``disk-full``, ``not-writable``.
+                ``program-not-runnable``, ``directory-missing``, ``memory-not-limitable``, and for the log and
+                the workspace ``disk-full``, ``not-writable``.
         """
+        self._assert_limits()
         self._assert_isolation(command)
         exact = command.expanded()
         with self._container() as (container, line), self._watched(container):
@@ -111,6 +113,7 @@ class ContainerExecutor(MountedExecutor):
         Raises:
             HostError: as `run`.
         """
+        self._assert_limits()
         self._assert_isolation(command)
         exact = command.expanded()
         terminal = ["--interactive", *(["--tty"] if sys.stdin.isatty() else [])]
@@ -210,6 +213,20 @@ class ContainerExecutor(MountedExecutor):
             size = int(self._memory_gib * (1 << 30))
             limits += [f"--memory={size}b", f"--memory-swap={size}b"]
         return limits
+
+    def _assert_limits(self) -> None:
+        """Ask once whether the engine does what `_limits` asks for: one that cannot says nothing."""
+        if not self._is_limitable and not limits_memory(self._engine):
+            raise HostError(
+                "memory-not-limitable",
+                f"a limit of {self._memory_gib:g} GiB cannot be set with {self.name} on this machine",
+                why=(
+                    f"seen: {self.name} info tells of no control group for memory",
+                    "wanted: one, as cgroup v2 gives it to users whose session it is delegated to",
+                ),
+                fix="Leave machine.memory_gib out and set machine.jobs, or let the scheduler limit the job.",
+            )
+        self._is_limitable = True
 
     def _user(self) -> list[str]:
         """Results belong to the caller: a rootless engine maps its root to them, docker's daemon is root."""

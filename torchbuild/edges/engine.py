@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
+
 from torchbuild.edges.process import capture
 from torchbuild.errors import HostError
 
-__all__ = ["engine_argv", "find_engine", "is_rootless"]
+__all__ = ["engine_argv", "find_engine", "is_rootless", "limits_memory"]
 
 _PREFERRED = ("podman", "docker")
 _PATIENCE_S = 30.0
@@ -50,3 +52,17 @@ def is_rootless(docker: str) -> bool:
     """
     query = engine_argv(docker, "info", "--format", "{{.SecurityOptions}}")
     return "rootless" in capture(query, timeout_s=_PATIENCE_S)
+
+
+def limits_memory(engine: str) -> bool:
+    """Whether the engine can limit a container's memory.
+
+    One of an ordinary user often cannot, and podman then says nothing and runs without a limit.
+
+    Raises:
+        HostError: ``query-failed``.
+    """
+    if PurePath(engine).name == "podman":
+        controllers = capture(engine_argv(engine, "info", "--format", "{{.Host.CgroupControllers}}"))
+        return "memory" in controllers.strip("[] \n").split()
+    return capture(engine_argv(engine, "info", "--format", "{{.MemoryLimit}}")).strip() == "true"

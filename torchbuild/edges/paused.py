@@ -62,33 +62,50 @@ class PausedTree:
 
 
 class PausedContainer:
-    """Has the engine freeze a container; stopping the engine's client would stop nothing."""
+    """Has the engine freeze a container; stopping the engine's client would stop nothing.
+
+    An ordinary user's engine can freeze nothing where the kernel gives users no control groups: there the
+    container's processes are that user's own, and are stopped one by one.
+    """
 
     def __init__(self, engine: str, name: str) -> None:
         self._engine, self._name = engine, name
-        self._is_paused = False
+        self._is_frozen = False
+        self._tree: PausedTree | None = None
 
     def pause(self) -> bool:
-        """Whether it is frozen now. To be called again while it is costs nothing."""
-        self._is_paused = self._is_paused or self._asked("pause")
-        return self._is_paused
+        """Whether it stands still now. To be called again while it does costs little."""
+        if self._tree is None:
+            self._is_frozen = self._is_frozen or self._asked("pause") is not None
+            if self._is_frozen:
+                return True
+            self._tree = self._processes()
+        return self._tree is not None and self._tree.pause()
 
     def resume(self) -> None:
-        """Let it go on, where it was frozen."""
-        if self._is_paused:
+        """Let it go on, where it stood still."""
+        if self._is_frozen:
             self._asked("unpause")
-            self._is_paused = False
+            self._is_frozen = False
+        if self._tree is not None:
+            self._tree.resume()
 
     def end(self) -> None:
         """Have the engine kill it; what is frozen cannot be killed."""
-        self.resume()
+        if self._is_frozen:
+            self.resume()
         self._asked("kill")
 
-    def _asked(self, verb: str) -> bool:
-        with contextlib.suppress(HostError):  # not there yet, ended meanwhile, or the engine cannot freeze
-            capture(engine_argv(self._engine, verb, self._name))
-            return True
-        return False
+    def _processes(self) -> PausedTree | None:
+        """The container's first process on this machine, with all that it started."""
+        pid = (self._asked("inspect", "--format={{.State.Pid}}") or "").strip()
+        return PausedTree(int(pid)) if pid.isdecimal() and int(pid) > 0 else None
+
+    def _asked(self, verb: str, *options: str) -> str | None:
+        """What the engine prints; None where it refuses: not there yet, or ended meanwhile."""
+        with contextlib.suppress(HostError):
+            return capture(engine_argv(self._engine, verb, *options, self._name))
+        return None
 
 
 def _signalled(process: psutil.Process, number: signal.Signals) -> bool:
