@@ -10,7 +10,14 @@ import pytest
 
 from torchbuild.cli.places import places
 from torchbuild.cli.recipe_files import read_recipe
-from torchbuild.cli.survey import check_builder, executor_alone, executor_for, find_image, survey_builder
+from torchbuild.cli.survey import (
+    _answer,
+    check_builder,
+    executor_alone,
+    executor_for,
+    find_image,
+    survey_builder,
+)
 from torchbuild.errors import ConflictError, HostError
 from torchbuild.model.artifact import ImageRef
 from torchbuild.model.recipe import Machine, Recipe
@@ -191,3 +198,11 @@ def test_stale_containers_go_before_a_build_does(machine: Path, monkeypatch: pyt
     executor_alone(Machine(engine="podman"), IMAGE, places(), machine / "w", "r-1")
 
     assert (machine / "asked").read_text(encoding="utf-8").split() == ["info", "ps", "rm"]
+
+
+def test_words_of_an_engine_are_no_part_of_the_answer() -> None:
+    """Podman of an ordinary user warns in the same log; a program that prints no answer has none."""
+    warned = 'Resource limits are not supported\n{"tag": "cp313"}\nmore words\n'
+
+    assert _answer(warned) == {"tag": "cp313"}
+    assert _answer("17\n[]\n}\n") is None

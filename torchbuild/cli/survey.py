@@ -202,18 +202,26 @@ def _ask(recipe: Recipe, executor: Executor, log: Path, *, local: bool) -> Mappi
                 raise
             tried.append(f"{program}: not there")
             continue
-        try:
-            seen: Mapping[str, Any] = json.loads(log.read_text(encoding="utf-8"))
-        except ValueError:
-            tried.append(f"{program}: exit code {done.exit_code}, {' '.join(done.tail[-1:])}")
-            continue
-        return seen
+        seen = _answer(log.read_text(encoding="utf-8", errors="replace"))
+        if seen is not None:
+            return seen
+        tried.append(f"{program}: exit code {done.exit_code}, {' '.join(done.tail[-1:])}")
     raise HostError(
         "interpreter-missing",
         f"the builder has no Python {recipe.python.version or recipe.python.path}",
         why=tuple(tried) or "nothing by that name on PATH",
         fix="Install it in the builder, or set python.version to one that is there.",
     )
+
+
+def _answer(log: str) -> Mapping[str, Any] | None:
+    """The one line that is the answer; an engine may have words of its own before and after it."""
+    for line in log.splitlines():
+        with contextlib.suppress(ValueError):
+            seen = json.loads(line)
+            if isinstance(seen, dict):
+                return seen
+    return None
 
 
 def check_builder(recipe: Recipe, seen: Mapping[str, Any]) -> None:

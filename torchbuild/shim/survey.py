@@ -19,7 +19,8 @@ _PATH = "/usr/local/bin:/usr/bin:/bin"
 
 def main(argv: List[str]) -> int:
     """Print what is there; empty text stands for what is missing."""
-    json.dump(survey(*argv), sys.stdout, indent=1, sort_keys=True)
+    # one line: an engine may have words of its own in the same log
+    sys.stdout.write(json.dumps(survey(*argv), sort_keys=True) + "\n")
     return 0
 
 
