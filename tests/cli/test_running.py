@@ -12,10 +12,13 @@ from typing import Any
 
 import pytest
 
+from torchbuild.cli import running
 from torchbuild.cli.places import places
 from torchbuild.cli.running import Asked, run_build, run_name
 from torchbuild.context import Context
 from torchbuild.edges.atomic import temp_beside
+from torchbuild.edges.garbage import collect
+from torchbuild.edges.store import DirectoryStore
 from torchbuild.edges.workspace import open_workspace
 from torchbuild.errors import HostError, StageError, TorchbuildError
 from torchbuild.model.lock import Lock
@@ -228,3 +231,24 @@ def test_a_workspace_that_is_held_is_refused_at_once(desk: Any) -> None:
         run_build(asked(desk), places(), STAGES[:1])
 
     assert caught.value.reference == "workspace-busy"
+
+
+@pytest.mark.parametrize("step", ["have_locked_image", "open_workspace", "executor_alone", "register"])
+def test_what_a_lock_names_is_not_collected_before_it_is_live(
+    desk: Any, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    """Another process that collects at any moment of a build's beginning takes nothing that it will use."""
+    lock = desk.lock()
+    stored = DirectoryStore(desk.places.store)
+    (needed,) = lock.build_requires
+    then, seen = getattr(running, step), []
+
+    def collected_first(*args: Any, **named: Any) -> Any:
+        seen.append(collect(desk.places.collectable()))
+        return then(*args, **named)
+
+    monkeypatch.setattr(running, step, collected_first)
+    run_build(asked(desk), places(), STAGES[:1])
+
+    assert [item.removed for item in seen] == [()]
+    assert stored.get(needed.sha256) is not None

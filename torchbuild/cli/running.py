@@ -8,7 +8,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -127,7 +127,7 @@ def run_build(asked: Asked, places: Places, stages: tuple[Stage, ...]) -> Ended:
     with (
         _ended_as_interrupted(),
         store_kept_below(recipe.machine, places, tell),
-        _opened(asked, recipe, _locked(asked, recipe, there, tell), there) as (lock, workspace, executor),
+        _opened(asked, recipe, there, tell) as (lock, workspace, executor),
         relayed(recipe.machine.endpoints, workspace.root) as endpoints,
     ):
         keeper = FindingKeeper()
@@ -206,8 +206,7 @@ def _locked(asked: Asked, recipe: Recipe, there: World, tell: Callable[[str], No
         lock_to_write(asked.recipe, asked.lock, asked.overrides)
         tell(f"{error.what}: making it" + (" anew" if path.exists() else ""))
     else:
-        with there.store.shared():
-            have_locked_image(lock, recipe, there, tell)
+        have_locked_image(lock, recipe, there, tell)
         return lock
     before = stale_lock(path)
     lock = keep_adopted(before, make_lock(recipe, there, tell))
@@ -236,21 +235,29 @@ def run_name(lock: Lock, *, is_dev: bool = False) -> str:
 
 @contextmanager
 def _opened(
-    asked: Asked, recipe: Recipe, lock: Lock, there: World
+    asked: Asked, recipe: Recipe, there: World, tell: Callable[[str], None]
 ) -> Iterator[tuple[Lock, DirectoryWorkspace, Executor]]:
-    """The lock, the run's workspace, held, and its executor."""
+    """The lock, the run's workspace, held, and its executor.
+
+    From the first look at what the lock names until the lock is live, nothing is collected: an image that was
+    there, or was just unpacked, is there when the build begins.
+    """
     places = there.places
-    with open_workspace(
-        places.builds,
-        run_name(lock, is_dev=asked.is_dev),
-        store=places.store,
-        cache=places.compiler_cache,
-        recipe=recipe.name,
-    ) as workspace:
-        machine = settled(recipe.machine)
-        executor = executor_alone(machine, lock.image, places, workspace.root, workspace.run)
-        keep_settings(workspace.path, machine)
-        with there.store.shared():  # from here on the lock is live
+    with ExitStack() as kept:
+        with there.store.shared():
+            lock = _locked(asked, recipe, there, tell)
+            workspace = kept.enter_context(
+                open_workspace(
+                    places.builds,
+                    run_name(lock, is_dev=asked.is_dev),
+                    store=places.store,
+                    cache=places.compiler_cache,
+                    recipe=recipe.name,
+                )
+            )
+            machine = settled(recipe.machine)
+            executor = executor_alone(machine, lock.image, places, workspace.root, workspace.run)
+            keep_settings(workspace.path, machine)
             write_text(workspace.path / "lock.toml", dump_lock(lock))
             register(places.live, workspace.path, dump_lock(lock))
         yield lock, workspace, executor
