@@ -142,9 +142,9 @@ def stage_slice(first: str | None, last: str | None) -> tuple[Stage, ...]:
     return STAGES[start : end + 1]
 
 
-def keys(plans: tuple[StagePlan, ...]) -> dict[str, str]:
+def keys(plans: tuple[StagePlan, ...], *, is_dev: bool = False) -> dict[str, str]:
     """Each stage's whole key as a digest; see `whole_keys`."""
-    return {name: key.digest for name, key in whole_keys(plans).items()}
+    return {name: key.digest for name, key in whole_keys(plans, is_dev=is_dev).items()}
 
 
 def whole_keys(plans: tuple[StagePlan, ...], *, is_dev: bool = False) -> dict[str, StageKey]:

@@ -13,7 +13,7 @@ import pytest
 
 from torchbuild.cli.main import run_main
 from torchbuild.cli.places import Places, places
-from torchbuild.cli.recipe_files import read_recipe
+from torchbuild.cli.recipe_files import lock_path, read_recipe
 from torchbuild.edges.manifest import tree_digest
 from torchbuild.edges.store import DirectoryStore
 from torchbuild.model.artifact import Artifact
@@ -76,9 +76,9 @@ class Desk:
         source.unlink()
         return Artifact(locator=locator, sha256=digest, size=len(content))
 
-    def lock(self, **changed: Any) -> Lock:
+    def lock(self, *, is_dev: bool = False, **changed: Any) -> Lock:
         """Write the lock of the recipe as it stands, with all that it names in the store."""
-        recipe = read_recipe(self.recipe)
+        recipe = read_recipe(self.recipe, is_dev=is_dev)
         fields = {
             "name": recipe.name,
             "recipe": recipe_digest(recipe),
@@ -86,7 +86,7 @@ class Desk:
             "build_requires": (self.stored("pypi:pip/pip-26.0-py3-none-any.whl", b"not pip"),),
         }
         lock = self.make_lock(**(fields | changed))
-        self.recipe.with_suffix(".lock").write_text(dump_lock(lock), encoding="utf-8")
+        lock_path(self.recipe, is_dev=is_dev).write_text(dump_lock(lock), encoding="utf-8")
         return lock
 
     def only_run(self) -> Path:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from torchbuild.cli.main import run_main
+from torchbuild.pipeline import keys, plan_all
 
 
 @pytest.fixture
@@ -63,3 +64,24 @@ def test_a_slice_is_planned_with_the_keys_of_the_whole(desk: Any) -> None:
     part = desk.run("plan", "tiny.toml", "--json", "--from", "source", "--until", "compile").json["stages"]
 
     assert part == [item for item in whole if item["stage"] in {"source", "configure", "compile"}]
+
+
+def test_the_plan_of_a_dev_build_is_of_its_own_lock(desk: Any) -> None:
+    """What `build --dev` would run stands in the lock that it uses, and under the keys that it has there."""
+    lock = desk.lock(is_dev=True)
+
+    ended = desk.run("plan", "tiny.toml", "--dev", "--json")
+
+    assert ended.code == 0, ended.err
+    seen = {item["stage"]: item["key"] for item in ended.json["stages"]}
+    assert seen == keys(plan_all(lock), is_dev=True)
+    assert seen != keys(plan_all(lock))
+
+
+@pytest.mark.parametrize(("options", "command"), [((), "lock RECIPE"), (("--dev",), "lock --dev RECIPE")])
+def test_a_lock_that_is_missing_can_be_made(desk: Any, options: tuple[str, ...], command: str) -> None:
+    """The command that the error names makes the lock that was looked for."""
+    ended = desk.run("plan", "tiny.toml", *options, "--json")
+
+    assert ended.json["error"]["reference"] == "lock-missing"
+    assert f"`torchbuild {command}`" in ended.json["error"]["fix"]

@@ -79,14 +79,11 @@ def _rerun(
     recipe: Path, overrides: tuple[str, ...], lock: Path | None, *, paranoid: bool, is_dev: bool
 ) -> Answer:
     from torchbuild.cli.places import places  # noqa: PLC0415  help must not pay for the pipeline
-    from torchbuild.cli.recipe_files import read_lock, read_recipe  # noqa: PLC0415
-    from torchbuild.cli.running import default_lock  # noqa: PLC0415
+    from torchbuild.cli.recipe_files import lock_path, read_lock, read_recipe  # noqa: PLC0415
     from torchbuild.cli.why_rerun import why_rerun  # noqa: PLC0415
-    from torchbuild.resolve.dev import dev_recipe  # noqa: PLC0415
 
-    wanted = read_recipe(recipe, overrides=overrides)
-    wanted = dev_recipe(wanted) if is_dev else wanted
-    made = read_lock(lock or default_lock(recipe, is_dev=is_dev), wanted, recipe.absolute().parent)
+    wanted = read_recipe(recipe, overrides=overrides, is_dev=is_dev)
+    made = read_lock(lock or lock_path(recipe, is_dev=is_dev), wanted, recipe.absolute().parent)
     return why_rerun(made, places(), paranoid=paranoid, is_dev=is_dev)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from torchbuild.cli.options import json_option, recipe_options
+from torchbuild.cli.options import dev_option, json_option, recipe_options
 
 if TYPE_CHECKING:
     from torchbuild.model.lock import Lock
@@ -23,6 +23,7 @@ __all__ = ["lock"]
     "--adopt", "adopts", is_flag=True,
     help="Take into the lock, for review, what its last run found and nobody expected.",
 )  # fmt: skip
+@dev_option
 @json_option
 def lock(
     *,
@@ -32,6 +33,7 @@ def lock(
     allowed: tuple[Path, ...],
     check: bool,
     adopts: bool,
+    is_dev: bool,
     as_json: bool,
 ) -> None:
     """Write RECIPE's lock: commits, digests, requirements, image and interpreter, as they are today.
@@ -41,12 +43,21 @@ def lock(
     """
     from torchbuild.cli.lock_changes import changes  # noqa: PLC0415  help must not pay for it
     from torchbuild.cli.output import print_result  # noqa: PLC0415
-    from torchbuild.cli.recipe_files import lock_path, read_lock, read_recipe, recipe_redactor  # noqa: PLC0415
+    from torchbuild.cli.recipe_files import (  # noqa: PLC0415
+        lock_path,
+        lock_to_write,
+        read_lock,
+        read_recipe,
+        recipe_redactor,
+    )
     from torchbuild.cli.relocking import adopted_lock, new_lock  # noqa: PLC0415
     from torchbuild.resolve.adopted import adopted  # noqa: PLC0415
 
-    path = lock or lock_path(recipe)
-    wanted = read_recipe(recipe, overrides=overrides, allowed=allowed)
+    wanted = read_recipe(recipe, overrides=overrides, allowed=allowed, is_dev=is_dev)
+    if check:
+        path = lock or lock_path(recipe, is_dev=is_dev)
+    else:
+        path = lock_to_write(recipe, lock, overrides, is_dev=is_dev)
     clean = recipe_redactor(wanted)
 
     def tell(text: str) -> None:
@@ -56,9 +67,9 @@ def lock(
     if check:
         made = read_lock(path, wanted, recipe.absolute().parent)
     elif adopts:
-        before, made = adopted_lock(recipe, wanted, lock, overrides)
+        before, made = adopted_lock(recipe, wanted, path, is_dev=is_dev)
     else:
-        before, made = new_lock(recipe, wanted, lock, overrides, allowed=allowed, tell=tell)
+        before, made = new_lock(recipe, wanted, path, allowed=allowed, tell=tell)
     for line in () if before is None else changes(before, made):
         tell(f"  {line}")
     for row in adopted(made):

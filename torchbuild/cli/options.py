@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-__all__ = ["json_option", "recipe_options", "slice_options"]
+__all__ = ["dev_option", "json_option", "recipe_options", "slice_options"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -17,6 +17,12 @@ def json_option(command: F) -> F:
     """``--json``: the result on stdout as JSON."""
     text = "Print the result on stdout as JSON; an error too."
     return click.option("--json", "as_json", is_flag=True, help=text)(command)
+
+
+def dev_option(command: F) -> F:
+    """``--dev``, of what looks at a lock."""
+    text = "Of build --dev, which has a lock of its own: NAME.dev.lock beside the recipe."
+    return click.option("--dev", "is_dev", is_flag=True, help=text)(command)
 
 
 def slice_options(command: F) -> F:

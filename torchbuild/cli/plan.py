@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from torchbuild.cli.options import json_option, recipe_options, slice_options
+from torchbuild.cli.options import dev_option, json_option, recipe_options, slice_options
 
 __all__ = ["plan"]
 
@@ -14,6 +14,7 @@ __all__ = ["plan"]
 @click.command()
 @recipe_options
 @slice_options
+@dev_option
 @json_option
 def plan(
     *,
@@ -23,6 +24,7 @@ def plan(
     allowed: tuple[Path, ...],
     first: str | None,
     last: str | None,
+    is_dev: bool,
     as_json: bool,
 ) -> None:
     """Print every stage of RECIPE: what it takes, its commands with their whole environment, what it checks.
@@ -42,11 +44,11 @@ def plan(
     )
     from torchbuild.pipeline import keys, plan_all, stage_slice  # noqa: PLC0415
 
-    wanted = read_recipe(recipe, overrides=overrides, allowed=allowed)
-    made = read_lock(lock or lock_path(recipe), wanted, recipe.absolute().parent)
+    wanted = read_recipe(recipe, overrides=overrides, allowed=allowed, is_dev=is_dev)
+    made = read_lock(lock or lock_path(recipe, is_dev=is_dev), wanted, recipe.absolute().parent)
     names = {item.name for item in stage_slice(first, last)}
     whole = plan_all(made)
-    by_stage = keys(whole)
+    by_stage = keys(whole, is_dev=is_dev)
     plans = [(item, by_stage[item.stage]) for item in whole if item.stage in names]
     print_result(
         {"stages": plan_json(plans)}, as_json=as_json, text=plan_text(plans), clean=recipe_redactor(wanted)

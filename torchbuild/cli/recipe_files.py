@@ -18,6 +18,7 @@ from torchbuild.model.lock import Lock
 from torchbuild.model.recipe import Recipe
 from torchbuild.report.redaction import Redactor
 from torchbuild.resolve.beside import local_paths
+from torchbuild.resolve.dev import dev_recipe
 from torchbuild.resolve.load import load_with_places
 from torchbuild.resolve.lockfile import check_fresh, dump_lock, parse_lock
 from torchbuild.resolve.overrides import parse_override
@@ -34,14 +35,19 @@ __all__ = [
     "write_lock",
 ]
 
+_DEV_LOCK = ".dev.lock"
 
-def read_recipe(path: Path, *, overrides: tuple[str, ...] = (), allowed: tuple[Path, ...] = ()) -> Recipe:
+
+def read_recipe(
+    path: Path, *, overrides: tuple[str, ...] = (), allowed: tuple[Path, ...] = (), is_dev: bool = False
+) -> Recipe:
     """The merged recipe; RecipeError with every problem.
 
     Args:
         path: the recipe.
         overrides: ``dotted.key=value`` of the command line.
         allowed: further folders that the recipe's paths may lie in.
+        is_dev: as ``build --dev`` builds it.
     """
     path = Path(os.path.normpath(path.absolute()))  # `..` is a folder, and no file that something extends
     roots = (path.parent, *allowed)
@@ -58,7 +64,7 @@ def read_recipe(path: Path, *, overrides: tuple[str, ...] = (), allowed: tuple[P
             problems=tuple(located(problem, str(path), places) for problem in problems),
             fix="Move the files beside the recipe, or allow their folder with --allow-path FOLDER.",
         )
-    return recipe
+    return dev_recipe(recipe) if is_dev else recipe
 
 
 def public(recipe: Recipe) -> Recipe:
@@ -97,20 +103,22 @@ def _read(path: Path, roots: tuple[Path, ...], *, first: str) -> str:
         ) from error
 
 
-def lock_path(recipe: Path) -> Path:
-    """``NAME.lock`` beside ``NAME.toml``."""
-    return (
-        recipe.parent / f"{recipe.stem}.lock"
-    )  # with_suffix would choke on `.`, which is refused where it is read
+def lock_path(recipe: Path, *, is_dev: bool = False) -> Path:
+    """``NAME.lock`` beside ``NAME.toml``. A wheel that says dev is another one, with a lock of its own."""
+    # with_suffix would choke on `.`, which is refused where it is read
+    return recipe.parent / f"{recipe.stem}{_DEV_LOCK if is_dev else '.lock'}"
 
 
-def lock_to_write(recipe: Path, lock: Path | None, overrides: tuple[str, ...]) -> Path:
+def lock_to_write(
+    recipe: Path, lock: Path | None, overrides: tuple[str, ...], *, is_dev: bool = False
+) -> Path:
     """Where a new lock goes; asked before the work of making one begins.
 
     Args:
         recipe: the recipe.
         lock: what the command line names, if anything.
         overrides: ``dotted.key=value`` of the command line.
+        is_dev: whether it is a lock of ``build --dev``.
 
     Raises:
         UsageError: ``lock-not-named`` where it would replace the lock of the recipe as it stands in its file;
@@ -119,13 +127,13 @@ def lock_to_write(recipe: Path, lock: Path | None, overrides: tuple[str, ...]) -
     """
     keys = [parse_override(text).dotted for text in overrides]
     changed = [key for key in keys if key.partition(".")[0] != "machine"]  # which no lock holds
-    path = lock or lock_path(recipe)
+    path = lock or lock_path(recipe, is_dev=is_dev)
     if lock is None and changed:
         raise UsageError(
             "lock-not-named",
             f"{path.name} is the lock of {recipe.name} as it stands, without --set {', '.join(changed)}",
             why=("seen --set without --lock", "wanted a lock of its own for what is not in the file"),
-            fix=f"Add --lock FILE, such as --lock {recipe.stem}-changed.lock.",
+            fix=f"Add --lock FILE, such as --lock {lock_path(Path(f'{recipe.stem}-changed'), is_dev=is_dev)}.",
         )
     if not path.absolute().parent.is_dir():
         raise UsageError(
@@ -212,11 +220,13 @@ def _lock_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError as error:
+        dev = " --dev" if path.name.endswith(_DEV_LOCK) else ""
         raise LockError(
             "lock-missing",
             f"there is no {path.name}",
             why=f"wanted {path}",
-            fix="Make it with `torchbuild lock RECIPE`; `torchbuild build` makes it too, without --locked.",
+            fix=f"Make it with `torchbuild lock{dev} RECIPE`; `torchbuild build{dev}` makes it too, without"
+            " --locked.",
         ) from error
     except (OSError, UnicodeDecodeError) as error:
         raise LockError(

@@ -51,10 +51,9 @@ from torchbuild.report.events import RunFinished, RunStarted, Warned
 from torchbuild.report.jsonl import JsonLines, open_events
 from torchbuild.report.redaction import Redactor
 from torchbuild.resolve.adopted import keep_adopted
-from torchbuild.resolve.dev import dev_recipe
 from torchbuild.resolve.lockfile import dump_lock
 
-__all__ = ["Asked", "Ended", "default_lock", "run_build", "run_name"]
+__all__ = ["Asked", "Ended", "run_build", "run_name"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -114,8 +113,7 @@ def run_build(asked: Asked, places: Places, stages: tuple[Stage, ...]) -> Ended:
     """Build; the report is written however it ends."""
     if STAGES[-1] in stages:
         check_out(asked.out)
-    recipe = read_recipe(asked.recipe, overrides=asked.overrides, allowed=asked.allowed)
-    recipe = dev_recipe(recipe) if asked.is_dev else recipe
+    recipe = read_recipe(asked.recipe, overrides=asked.overrides, allowed=asked.allowed, is_dev=asked.is_dev)
     clean = recipe_redactor(recipe)
 
     def tell(text: str) -> None:
@@ -197,13 +195,13 @@ def _sweep(place: Path) -> None:
 
 def _locked(asked: Asked, recipe: Recipe, there: World, tell: Callable[[str], None]) -> Lock:
     """The lock beside the recipe, or a new one that is written there."""
-    path = asked.lock or default_lock(asked.recipe, is_dev=asked.is_dev)
+    path = asked.lock or lock_path(asked.recipe, is_dev=asked.is_dev)
     try:
         lock = read_lock(path, recipe, asked.recipe.absolute().parent)
     except LockError as error:
         if asked.must_be_locked or error.reference == "lock-too-new":
             raise
-        lock_to_write(asked.recipe, asked.lock, asked.overrides)
+        lock_to_write(asked.recipe, asked.lock, asked.overrides, is_dev=asked.is_dev)
         tell(f"{error.what}: making it" + (" anew" if path.exists() else ""))
     else:
         have_locked_image(lock, recipe, there, tell)
@@ -215,12 +213,6 @@ def _locked(asked: Asked, recipe: Recipe, there: World, tell: Callable[[str], No
         tell(f"  {line}")
     tell(f"locked: {path}")
     return lock
-
-
-def default_lock(recipe: Path, *, is_dev: bool = False) -> Path:
-    """Beside the recipe. A wheel that says dev is another one, with a lock of its own."""
-    path = lock_path(recipe)
-    return path.with_suffix(".dev.lock") if is_dev else path
 
 
 def run_name(lock: Lock, *, is_dev: bool = False) -> str:

@@ -22,7 +22,7 @@ def adopted(lock: Lock) -> tuple[Expectation, ...]:
     return tuple(item for item in lock.expect if item.reference == REFERENCE)
 
 
-def adopt(lock: Lock, findings: Iterable[Finding], run: str) -> Lock:
+def adopt(lock: Lock, findings: Iterable[Finding], run: str, *, is_dev: bool = False) -> Lock:
     """The lock with what a run's gate found and nobody expected.
 
     What was expected and is another is not adopted: that is for the recipe to say.
@@ -31,6 +31,7 @@ def adopt(lock: Lock, findings: Iterable[Finding], run: str) -> Lock:
         lock: what the run was made from.
         findings: what its gate saw.
         run: its name.
+        is_dev: whether it was one of ``build --dev``.
 
     Raises:
         UsageError: ``nothing-to-adopt``.
@@ -43,7 +44,8 @@ def adopt(lock: Lock, findings: Iterable[Finding], run: str) -> Lock:
             "nothing-to-adopt",
             f"the gate of run {run} met nothing that nobody expected",
             why="wanted a run that ended with gate-unexpected",
-            fix="Run `torchbuild build RECIPE --until configure` first: what it calls unexpected is adopted.",
+            fix=f"Run `torchbuild build{' --dev' if is_dev else ''} RECIPE --until configure` first: what it"
+            " calls unexpected is adopted.",
         )
     return _with(lock, rows)
 

@@ -121,7 +121,8 @@ def _remedy(wrong: tuple[Finding, ...]) -> str:
     """What to do, by what kind of difference it is."""
     kinds = {item.reference for item in wrong}
     if kinds == {"gate-unexpected"}:
-        return "Look at each; name it in build.flags, or take it over: torchbuild lock RECIPE --adopt"
+        adopt = "torchbuild lock --adopt RECIPE, of a dev build torchbuild lock --adopt --dev RECIPE"
+        return f"Look at each; name it in build.flags, or take it over: {adopt}"
     if kinds <= {"gate-unexpected", "gate-option", "gate-adopted"}:
         return "Look at each; say in build.flags what it shall be, on or off."
     return "Look at the configure log for the first of these names; correct the recipe or the builder."
