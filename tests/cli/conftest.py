@@ -76,9 +76,9 @@ class Desk:
         source.unlink()
         return Artifact(locator=locator, sha256=digest, size=len(content))
 
-    def lock(self, *, is_dev: bool = False, **changed: Any) -> Lock:
+    def lock(self, *, is_dev: bool = False, allowed: tuple[Path, ...] = (), **changed: Any) -> Lock:
         """Write the lock of the recipe as it stands, with all that it names in the store."""
-        recipe = read_recipe(self.recipe, is_dev=is_dev)
+        recipe = read_recipe(self.recipe, allowed=allowed, is_dev=is_dev)
         fields = {
             "name": recipe.name,
             "recipe": recipe_digest(recipe),

@@ -178,7 +178,9 @@ def test_a_recipe_without_a_lock_is_told_to_be_locked(desk: Any) -> None:
     assert (ended.code, "lock-missing" in ended.err) == (5, True)
 
 
-@pytest.mark.parametrize("option", [("--paranoid",), ("--dev",), ("--set", "a=1"), ("--lock", "x.lock")])
+@pytest.mark.parametrize(
+    "option", [("--paranoid",), ("--dev",), ("--set", "a=1"), ("--lock", "x.lock"), ("--allow-path", ".")]
+)
 def test_its_options_mean_nothing_without_it(desk: Any, option: tuple[str, ...]) -> None:
     """An option that would be ignored is refused."""
     ended = desk.run("explain", "source", *option)
@@ -250,3 +252,22 @@ def test_the_command_asks_the_kept_workspace(desk: Any) -> None:
 
     assert value["run"] == value["compared"] == "tiny-dev"
     assert value["stages"][0]["outcome"] == "reused"
+
+
+def test_what_lies_in_an_allowed_folder_is_read_as_a_build_reads_it(desk: Any) -> None:
+    """A recipe that builds with --allow-path can be asked with it."""
+    base = desk.folder.parent / "bases" / "base.toml"
+    base.parent.mkdir()
+    base.write_text("[build]\nenv = {}\n", encoding="utf-8")
+    text = desk.recipe.read_text(encoding="utf-8")
+    desk.recipe.write_text(
+        text.replace("[source]", 'extends = "../bases/base.toml"\n\n[source]', 1), encoding="utf-8"
+    )
+    desk.lock(allowed=(base.parent,))
+    asked = ("explain", "--why-rerun", "tiny.toml", "--json")
+
+    assert desk.run(*asked).json["error"]["reference"] == "recipe-path-outside"
+
+    ended = desk.run(*asked, "--allow-path", base.parent)
+    assert ended.code == 0, ended.err
+    assert len(ended.json["stages"]) == len(plan_all(desk.lock(allowed=(base.parent,))))

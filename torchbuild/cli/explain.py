@@ -41,6 +41,10 @@ class Explanation(NamedTuple):
 @click.option(
     "--lock", metavar="FILE", type=click.Path(path_type=Path), help="With --why-rerun: as in build."
 )
+@click.option(
+    "--allow-path", "allowed", metavar="FOLDER", type=click.Path(path_type=Path), multiple=True,
+    help="With --why-rerun: as in build.",
+)  # fmt: skip
 @click.option("--dev", "is_dev", is_flag=True, help="With --why-rerun: of the workspace of build --dev.")
 @click.option("--paranoid", is_flag=True, help="With --why-rerun: read every made file again.")
 @json_option
@@ -50,6 +54,7 @@ def explain(
     why_rerun: bool,
     overrides: tuple[str, ...],
     lock: Path | None,
+    allowed: tuple[Path, ...],
     is_dev: bool,
     paranoid: bool,
     as_json: bool,
@@ -60,10 +65,11 @@ def explain(
     of its key changed, which made path is not as it was left, which earlier stage runs again. Nothing is run.
     """
     if why_rerun:
-        answer = _rerun(Path(name), overrides, lock, paranoid=paranoid, is_dev=is_dev)
+        named = {"overrides": overrides, "allowed": allowed}
+        answer = _rerun(Path(name), lock, named, paranoid=paranoid, is_dev=is_dev)
         print_result(answer.json(), as_json=as_json, text="\n".join(answer.lines()))
         return
-    if overrides or lock is not None or paranoid or is_dev:
+    if overrides or lock is not None or allowed or paranoid or is_dev:
         raise _without_why_rerun()
     found = explanation(name)
     value: dict[str, Any] = {
@@ -75,14 +81,13 @@ def explain(
     print_result(value, as_json=as_json, text="\n".join(_lines(found)))
 
 
-def _rerun(
-    recipe: Path, overrides: tuple[str, ...], lock: Path | None, *, paranoid: bool, is_dev: bool
-) -> Answer:
+def _rerun(recipe: Path, lock: Path | None, named: dict[str, Any], *, paranoid: bool, is_dev: bool) -> Answer:
+    """`named` is what decides how the recipe is read, as a build reads it."""
     from torchbuild.cli.places import places  # noqa: PLC0415  help must not pay for the pipeline
     from torchbuild.cli.recipe_files import lock_path, read_lock, read_recipe  # noqa: PLC0415
     from torchbuild.cli.why_rerun import why_rerun  # noqa: PLC0415
 
-    wanted = read_recipe(recipe, overrides=overrides, is_dev=is_dev)
+    wanted = read_recipe(recipe, **named, is_dev=is_dev)
     made = read_lock(lock or lock_path(recipe, is_dev=is_dev), wanted, recipe.absolute().parent)
     return why_rerun(made, places(), paranoid=paranoid, is_dev=is_dev)
 
@@ -92,7 +97,7 @@ def _without_why_rerun() -> Exception:
 
     return UsageError(
         "explain-options",
-        "--set, --lock, --dev and --paranoid belong to --why-rerun",
+        "--set, --lock, --allow-path, --dev and --paranoid belong to --why-rerun",
         why="seen one of them without it",
         fix="Add --why-rerun and name a recipe, or leave them out.",
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,8 +42,7 @@ def lock(
     What could not be pinned is said on stderr. The lock's path is printed on stdout. With --set of a key
     outside [machine], the lock is not that of the file, and needs a name: --lock FILE.
     """
-    from torchbuild.cli.lock_changes import changes  # noqa: PLC0415  help must not pay for it
-    from torchbuild.cli.output import print_result  # noqa: PLC0415
+    from torchbuild.cli.output import print_result  # noqa: PLC0415  help must not pay for it
     from torchbuild.cli.recipe_files import (  # noqa: PLC0415
         lock_path,
         lock_to_write,
@@ -51,7 +51,6 @@ def lock(
         recipe_redactor,
     )
     from torchbuild.cli.relocking import adopted_lock, new_lock  # noqa: PLC0415
-    from torchbuild.resolve.adopted import adopted  # noqa: PLC0415
 
     wanted = read_recipe(recipe, overrides=overrides, allowed=allowed, is_dev=is_dev)
     if check:
@@ -70,12 +69,19 @@ def lock(
         before, made = adopted_lock(recipe, wanted, path, is_dev=is_dev)
     else:
         before, made = new_lock(recipe, wanted, path, allowed=allowed, tell=tell)
-    for line in () if before is None else changes(before, made):
-        tell(f"  {line}")
-    for row in adopted(made):
-        tell(f"  {row.key} is {row.value}: {row.why}")
-    for text in made.unpinned:
-        tell(f"not pinned: {text}")
+    for line in _lines(before, made):
+        tell(line)
     files = len(made.artifacts())
     result = {"lock": path, "recipe": made.recipe, "files": files, "unpinned": list(made.unpinned)}
     print_result(result, as_json=as_json, text=str(path), clean=clean)
+
+
+def _lines(before: Lock | None, made: Lock) -> Iterator[str]:
+    """What is new in a lock, and what in it somebody may want to look at."""
+    from torchbuild.cli.lock_changes import changes  # noqa: PLC0415  as above
+    from torchbuild.resolve.adopted import adopted  # noqa: PLC0415
+
+    if before is not None:
+        yield from (f"  {line}" for line in changes(before, made))
+    yield from (f"  {row.key} is {row.value}: {row.why}" for row in adopted(made))
+    yield from (f"not pinned: {text}" for text in made.unpinned)

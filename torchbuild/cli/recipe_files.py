@@ -128,12 +128,13 @@ def lock_to_write(
     keys = [parse_override(text).dotted for text in overrides]
     changed = [key for key in keys if key.partition(".")[0] != "machine"]  # which no lock holds
     path = lock or lock_path(recipe, is_dev=is_dev)
+    other = lock_path(Path(f"{recipe.stem}-changed"), is_dev=is_dev)
     if lock is None and changed:
         raise UsageError(
             "lock-not-named",
             f"{path.name} is the lock of {recipe.name} as it stands, without --set {', '.join(changed)}",
             why=("seen --set without --lock", "wanted a lock of its own for what is not in the file"),
-            fix=f"Add --lock FILE, such as --lock {lock_path(Path(f'{recipe.stem}-changed'), is_dev=is_dev)}.",
+            fix=f"Add --lock FILE, such as --lock {other}.",
         )
     if not path.absolute().parent.is_dir():
         raise UsageError(
