@@ -155,7 +155,8 @@ def test_image_that_is_gone_is_named(podman: Engine) -> None:
         with pytest.raises(HostError) as caught:
             run(podman.executor(), podman.top, network=network)
         assert (caught.value.reference, IMAGE.id in caught.value.why[1]) == ("image-missing", True)
-        assert "docker/image/make_image.py --engine podman --name localhost/some/image" in caught.value.fix
+        assert "torchbuild image RECIPE" in caught.value.fix
+        assert f"podman pull {IMAGE.name}" in caught.value.fix
 
 
 def test_first_look_that_fails_is_the_machines_error(podman: Engine) -> None:

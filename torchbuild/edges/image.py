@@ -58,20 +58,14 @@ def image_missing(engine: str, name: str, wanted: str, evidence: tuple[str, ...]
         wanted: the last line of the reason.
         evidence: the engine's own words.
     """
-    script, bare = f"docker/{_folder(name)}/make_image.py", name.partition("@")[0]
     return HostError(
         "image-missing",
         f"{name}: {engine} has no such image",
         why=(f"seen: {' '.join(evidence[-1:]) or 'no answer'}", wanted),
-        fix=f"Make it: torchbuild image RECIPE, or {script} --engine {engine} --name {bare}",
+        fix=f"Make it: torchbuild image RECIPE. One made elsewhere: {engine} pull {name}, or {engine} load.",
         evidence=evidence,
     )
 
 
 def _query(engine: str, image: str) -> list[str]:
     return engine_argv(engine, "image", "inspect", "--format", "{{.Id}}", image)
-
-
-def _folder(name: str) -> str:
-    """The folder that makes the image: the last part of its name, without tag or digest."""
-    return name.partition("@")[0].rpartition("/")[2].partition(":")[0]
