@@ -5,19 +5,40 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
 
+from torchbuild.cli.builder_image import ensure_image, lock_packages
+from torchbuild.cli.locking import world
+from torchbuild.cli.places import Places
+from torchbuild.cli.recipe_files import read_recipe
 from torchbuild.edges.engine import find_engine
 from torchbuild.edges.image import inspect_image
-from torchbuild.errors import HostError
+from torchbuild.edges.image_load import EngineStorage
+from torchbuild.errors import HostError, TorchbuildError
 from torchbuild.model.artifact import ImageRef
+from torchbuild.model.locked_image import LockedImage
 
-MAKE_IMAGE = Path(__file__).parents[2] / "docker" / "debian-trixie" / "make_image.py"
 SMALLEST = "localhost/torchbuild-test/smallest"
+RECIPE = f"""\
+schema = 1
+name = "smallest"
+[source]
+path = "tree"
+epoch = 1706745600
+[python]
+version = "3.13"
+[image]
+name = "{SMALLEST}"
+suite = "trixie"
+packages = ["patch"]
+[wheel]
+package = "smallest"
+version = "1.0"
+"""
+"""A minimal root and next to nothing: another image than that of test_locked_image.py, which removes its own."""
 
 
 def unavailable(reason: str) -> NoReturn:
@@ -49,11 +70,10 @@ def image(engine: str, package_cache: Path, tmp_path_factory: pytest.TempPathFac
     name = os.environ.get("TORCHBUILD_TEST_IMAGE", "")
     if not name:
         name = SMALLEST
-        nothing = tmp_path_factory.mktemp("image") / "packages.txt"
-        nothing.write_text("# the bare root is enough\n")
-        made = make_image(engine, name, nothing, package_cache)
-        if made.returncode != 0:
-            unavailable(f"no image can be made here: {made.stderr[-400:]}")
+        try:
+            make_smallest(engine, package_cache, tmp_path_factory.mktemp("image"))
+        except TorchbuildError as error:
+            unavailable(f"no image can be made here: {error.what}: {'; '.join(error.why)}")
     # An engine may answer and still be unable to run anything on this machine.
     first = subprocess.run(
         [engine, "run", "--rm", "--network=none", "--pull=never", name, "/bin/true"],
@@ -120,7 +140,14 @@ def libraries_of(program: str) -> list[Path]:
     return [Path(word) for line in told.splitlines() for word in line.split() if word.startswith("/")]
 
 
-def make_image(engine: str, name: str, packages: Path, cache: Path) -> subprocess.CompletedProcess[str]:
-    """Run the stand-alone maker as a user does."""
-    argv = [sys.executable, str(MAKE_IMAGE), f"--engine={engine}", f"--name={name}", f"--packages={packages}"]
-    return subprocess.run([*argv, f"--cache={cache}"], capture_output=True, text=True, check=False)
+def make_smallest(engine: str, cache: Path, folder: Path) -> None:
+    """Make the image out of locked packages, as a build does; what was resolved once is kept in the cache."""
+    recipe, kept = folder / "smallest.toml", cache / "smallest.json"
+    recipe.write_text(RECIPE)
+    wanted = read_recipe(recipe)
+    there = world(wanted, Places(cache=cache / "smallest", builds=folder / "builds"), folder)
+    builder = LockedImage.model_validate_json(kept.read_text()) if kept.is_file() else None
+    builder = builder or lock_packages(wanted, there, print)
+    assert builder is not None
+    ensure_image(builder, SMALLEST, EngineStorage(engine), there, print)
+    kept.write_text(builder.model_dump_json())

@@ -194,7 +194,9 @@ def engine_image() -> str:
         check=False,
     )
     if first.returncode != 0:
-        how = "docker/debian-trixie/make_image.py makes it; .ci/podman.sh exec COMMAND may help"
+        how = (
+            "torchbuild image recipes/debian/torch-2.6-cpu.toml makes it; .ci/podman.sh exec COMMAND may help"
+        )
         impossible(f"{engine} runs nothing of {name} ({how}): {first.stderr[-400:]}")
     return name
 

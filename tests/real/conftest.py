@@ -56,7 +56,9 @@ def builder(engine: str) -> str:
         check=False,
     )
     if first.returncode != 0:
-        impossible(f"{engine} runs nothing of {name} (docker/debian-trixie makes it): {first.stderr[-400:]}")
+        impossible(
+            f"{engine} runs nothing of {name} (torchbuild image recipes/debian/torch-2.6-cpu.toml makes it): {first.stderr[-400:]}"
+        )
     return name
 
 
