@@ -87,6 +87,10 @@ class Store(Protocol):
         """Take a copy in; FetchError(digest-mismatch) where the bytes are others."""
         ...
 
+    def is_whole(self, sha256: str) -> bool:
+        """Whether its bytes have the digest; what was found whole is not read again."""
+        ...
+
     def root(self) -> Path:
         """The directory that is mounted read-only into a build."""
         ...

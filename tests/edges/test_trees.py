@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from torchbuild.edges import store as edges_store
+from torchbuild.edges import trees as edges_trees
+from torchbuild.edges.atomic import sha256_of
 from torchbuild.edges.store import DirectoryStore
 from torchbuild.edges.trees import StoreTrees
 from torchbuild.errors import FetchError, HostError, StageError
@@ -98,8 +101,28 @@ def test_a_stored_file_is_read_before_it_is_believed(store: DirectoryStore, put:
 
     assert known.stored(artifact.sha256) == path
     with pytest.raises(FetchError) as caught:
-        StoreTrees(store).unpack(artifact, path.parent / "tree")
+        StoreTrees(DirectoryStore(store.root())).unpack(artifact, path.parent / "tree")
     assert caught.value.reference == "stored-file-damaged"
+
+
+@pytest.mark.parametrize("paranoid", [False, True])
+def test_a_stored_file_is_read_once(
+    store: DirectoryStore, put: Put, monkeypatch: pytest.MonkeyPatch, paranoid: bool
+) -> None:
+    """A toolkit has gigabytes: who trusts nothing reads them once a run as well."""
+    artifact = put(b"whole")
+    read: list[Path] = []
+
+    def counted(path: Path) -> str:
+        read.append(path)
+        return sha256_of(path)
+
+    for module in (edges_store, edges_trees):
+        monkeypatch.setattr(module, "sha256_of", counted)
+    ours = DirectoryStore(store.root(), paranoid=paranoid)
+    assert ours.get(artifact.sha256) == StoreTrees(ours).stored(artifact.sha256)
+
+    assert len(read) == 1
 
 
 def test_the_one_wheel_is_found(trees: StoreTrees, tmp_path: Path) -> None:

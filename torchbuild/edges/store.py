@@ -69,7 +69,7 @@ class DirectoryStore:
             HostError: as `verify`, where all is read.
         """
         place = self._place(sha256)
-        if not _is_file(place) or (self._paranoid and not self._is_whole(sha256)):
+        if not _is_file(place) or (self._paranoid and not self.is_whole(sha256)):
             return None
         with contextlib.suppress(OSError):  # a store that may only be read still serves
             os.utime(place, ns=(time.time_ns(), place.lstat().st_mtime_ns))
@@ -114,7 +114,12 @@ class DirectoryStore:
             os.utime(place, ns=(before.st_atime_ns, before.st_mtime_ns))
         return is_whole
 
-    def _is_whole(self, sha256: str) -> bool:
+    def is_whole(self, sha256: str) -> bool:
+        """As `verify`, but what was found whole is not read again.
+
+        Raises:
+            HostError, UsageError: as `verify`.
+        """
         if sha256 not in self._whole and self.verify(sha256):
             self._whole.add(sha256)
         return sha256 in self._whole

@@ -27,8 +27,6 @@ class StoreTrees:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._whole: set[str] = set()
-        """Digests whose files were read and compared by us."""
 
     def unpack(
         self, artifact: Artifact, destination: Path, *, strip: int = 0, only: str | None = None
@@ -71,9 +69,8 @@ class StoreTrees:
                 why="seen nothing under this digest; fetch brings it",
                 fix="Run the build again without --from: fetch brings back what is gone.",
             )
-        if sha256 not in self._whole:
-            _require_whole(path, sha256)
-            self._whole.add(sha256)
+        if not self._store.is_whole(sha256):
+            raise _damaged(path, sha256)
         return path
 
     def only_wheel(self, folder: Path) -> Path:
@@ -164,12 +161,10 @@ class StoreTrees:
         return tree_digest(tree, without=_NOT_CONTENT)
 
 
-def _require_whole(path: Path, sha256: str) -> None:
-    seen = sha256_of(path)
-    if seen != sha256:
-        raise FetchError(
-            "stored-file-damaged",
-            f"{path}: the store's file is not what its name says",
-            why=(f"seen sha256 {seen}", f"wanted sha256 {sha256}"),
-            fix="Run the build again with --paranoid: what is damaged in the store is fetched anew.",
-        )
+def _damaged(path: Path, sha256: str) -> FetchError:
+    return FetchError(
+        "stored-file-damaged",
+        f"{path}: the store's file is not what its name says",
+        why=(f"seen sha256 {sha256_of(path)}", f"wanted sha256 {sha256}"),
+        fix="Run the build again with --paranoid: what is damaged in the store is fetched anew.",
+    )
