@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from torchbuild.edges.atomic import translated, write_bytes, write_text
+from torchbuild.edges.oci_documents import PATH
 from torchbuild.edges.process import capture, run_process
 from torchbuild.errors import HostError
 
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from torchbuild.model.locked_image import LockedImage
 
 __all__ = ["make_root", "write_repository"]
-
-_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 _ALONE = (
     *("setpriv", "--pdeathsig", "KILL", "--"),
@@ -131,10 +130,10 @@ def make_root(image: LockedImage, repository: Path, root: Path, log: Path) -> No
         str(root),
         f"deb [trusted=yes] copy://{repository} {image.suite} main",
     ]
-    if shutil.which("mmdebstrap", path=_PATH) is None:
+    if shutil.which("mmdebstrap", path=PATH) is None:
         raise _missing()
     environ = {
-        "PATH": _PATH,
+        "PATH": PATH,
         "LC_ALL": "C.UTF-8",
         "TMPDIR": str(root.parent),
         "SOURCE_DATE_EPOCH": str(image.epoch),
@@ -148,7 +147,7 @@ def _missing() -> HostError:
     return HostError(
         "mmdebstrap-missing",
         "this machine has no mmdebstrap, which makes a root out of packages",
-        why=f"seen: nothing of that name in {_PATH}",
+        why=f"seen: nothing of that name in {PATH}",
         fix="Run apt-get install mmdebstrap, or load what torchbuild image --out FILE wrote elsewhere.",
     )
 

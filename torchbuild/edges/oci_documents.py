@@ -12,6 +12,8 @@ from torchbuild.model.locked_image import LockedImage
 
 __all__ = [
     "LAYOUT_VERSION",
+    "NAME_KEY",
+    "PATH",
     "Blob",
     "blob",
     "blob_path",
@@ -24,7 +26,12 @@ __all__ = [
 LAYOUT_VERSION = b'{"imageLayoutVersion":"1.0.0"}'
 """What the file ``oci-layout`` holds."""
 
-_PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+"""Where a root's programs are."""
+
+NAME_KEY = "org.opencontainers.image.ref.name"
+"""The annotation that holds an image's name."""
+
 _OCI = "application/vnd.oci.image"
 
 
@@ -54,7 +61,11 @@ def config_of(image: LockedImage, inputs: str, layer: str) -> bytes:
             "architecture": image.architecture,
             "os": "linux",
             "created": created,
-            "config": {"Cmd": ["/bin/bash"], "Env": [_PATH], "Labels": {"torchbuild.inputs": inputs}},
+            "config": {
+                "Cmd": ["/bin/bash"],
+                "Env": [f"PATH={PATH}"],
+                "Labels": {"torchbuild.inputs": inputs},
+            },
             "rootfs": {"type": "layers", "diff_ids": [f"sha256:{layer}"]},
             "history": [{"created": created, "created_by": "torchbuild image"}],
         }
@@ -76,7 +87,7 @@ def manifest_of(config: Blob, layer: Blob) -> bytes:
 def index_of(manifest: Blob, name: str) -> bytes:
     """The layout's table of contents."""
     entry = _descriptor(manifest, f"{_OCI}.manifest.v1+json")
-    entry["annotations"] = {"org.opencontainers.image.ref.name": name, "io.containerd.image.name": name}
+    entry["annotations"] = {NAME_KEY: name, "io.containerd.image.name": name}
     return _bytes({"schemaVersion": 2, "mediaType": f"{_OCI}.index.v1+json", "manifests": [entry]})
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from torchbuild.edges.atomic import translated
+from torchbuild.edges.oci_documents import NAME_KEY, blob_path
 from torchbuild.errors import HostError
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ _MOST_DOCUMENT = 4 << 20
 """Bytes of a manifest or a configuration; real ones have a few thousand."""
 _MOST_ENTRIES = 1000
 """Entries that are looked at for an index; a layout has one a blob."""
-_NAME = "org.opencontainers.image.ref.name"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -198,14 +198,14 @@ def _oci_image(
     archive: Path, tar: tarfile.TarFile, blobs: dict[str, tarfile.TarInfo], descriptor: dict[str, Any]
 ) -> OciImage:
     digest = _digest(descriptor)
-    manifest = _document(archive, tar, blobs[_place(digest)], digest)
+    manifest = _document(archive, tar, blobs[blob_path(digest)], digest)
     config = _digest(manifest["config"])
-    names = _document(archive, tar, blobs[_place(config)], config)["rootfs"]["diff_ids"]
-    places = [_place(_digest(layer)) for layer in manifest["layers"]]
+    names = _document(archive, tar, blobs[blob_path(config)], config)["rootfs"]["diff_ids"]
+    places = [blob_path(_digest(layer)) for layer in manifest["layers"]]
     return OciImage(
         archive=archive,
         id=config,
-        name=str((descriptor.get("annotations") or {}).get(_NAME, "")),
+        name=str((descriptor.get("annotations") or {}).get(NAME_KEY, "")),
         layers=_pairs(places, names),
     )
 
@@ -218,7 +218,3 @@ def _pairs(places: list[str], digests: list[str]) -> tuple[tuple[str, str], ...]
 
 def _digest(descriptor: dict[str, Any]) -> str:
     return str(descriptor["digest"]).removeprefix("sha256:")
-
-
-def _place(digest: str) -> str:
-    return f"blobs/sha256/{digest}"
