@@ -152,7 +152,7 @@ def test_a_version_managers_refusal_is_not_ours(
 
 def test_without_an_image_none_is_looked_for(recipe: Path) -> None:
     """No engine is asked."""
-    assert find_image(read_recipe(recipe)) is None
+    assert find_image(read_recipe(recipe), places()) is None
 
 
 def test_a_machine_without_an_engine_unpacks_the_image(machine: Path) -> None:
@@ -178,10 +178,10 @@ def test_an_unpacked_image_is_found_by_its_name(recipe: Path, machine: Path) -> 
     (roots / f"{IMAGE.id}.json").write_text('{"name": "localhost/x:latest"}', encoding="utf-8")
     named = ("image.name='localhost/x'", "machine.engine='rootfs'", "python.version='3.13'")
 
-    assert find_image(read_recipe(recipe, overrides=named)) == IMAGE
+    assert find_image(read_recipe(recipe, overrides=named), places()) == IMAGE
 
     with pytest.raises(HostError) as caught:
-        find_image(read_recipe(recipe, overrides=(*named, f"image.id='{'1' * 64}'")))
+        find_image(read_recipe(recipe, overrides=(*named, f"image.id='{'1' * 64}'")), places())
     assert caught.value.reference == "image-other-id"
 
 

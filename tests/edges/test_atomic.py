@@ -226,3 +226,18 @@ def test_leftovers_are_what_no_living_process_made(tmp_path: Path) -> None:
     assert atomic.leftovers(tmp_path) == (old,)
     assert atomic.leftovers(tmp_path, older_than_s=-10) == tuple(sorted((fresh, old, foreign)))
     assert atomic.leftovers(tmp_path / "none") == ()
+
+
+def test_a_room_to_work_in_goes_with_its_body(tmp_path: Path) -> None:
+    """However the body ends; what a killed run left in the folder goes as well."""
+    folder = tmp_path / "rooms"
+    folder.mkdir()
+    left = folder / f"{atomic.TEMP_PREFIX}elsewhere-1-x"
+    left.mkdir()
+    os.utime(left, (0, 0))
+
+    with pytest.raises(ValueError, match="the body"), atomic.workroom(folder, "room") as room:
+        (room / "file").touch()
+        raise ValueError("the body")
+
+    assert list(folder.iterdir()) == []

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from filelock import FileLock
 
-from torchbuild.cli.survey import find_image
+from torchbuild.cli.survey import UNPACKING, find_image
 from torchbuild.edges.apt_sources import debian_mirror
-from torchbuild.edges.atomic import leftovers, remove_tree, temp_beside, translated, write_text
+from torchbuild.edges.atomic import translated, workroom, write_text
 from torchbuild.edges.engine import find_engine
 from torchbuild.edges.image_layer import STATUS, member_text
 from torchbuild.edges.image_load import EngineStorage, UnpackedRoots
@@ -57,7 +57,7 @@ def lock_packages(recipe: Recipe, there: World, tell: Tell) -> LockedImage | Non
         return None
     tell(f"resolving {len(image.packages)} packages of {image.suite}, and what they need")
     base = debian_mirror(there.mirrors.debian)
-    with _workroom(there) as room:
+    with workroom(there.places.cache / "images", "room") as room:
         question = PackageQuestion(
             room,
             mirror=base,
@@ -99,7 +99,7 @@ def have_locked_image(lock: Lock, recipe: Recipe, there: World, tell: Tell) -> N
 
 def _storage(recipe: Recipe, there: World) -> ImageStorage:
     """Where this machine's builds look for images."""
-    if recipe.machine.engine in ("rootfs", "apptainer"):
+    if recipe.machine.engine in UNPACKING:
         return UnpackedRoots(there.places.roots)
     return EngineStorage(find_engine(recipe.machine.engine))
 
@@ -141,7 +141,7 @@ def ensure_image(
 
 def _make(builder: LockedImage, name: str, storage: ImageStorage, there: World, tell: Tell) -> str:
     called = f"{_without_tag(name)}:inputs-{inputs_digest(builder)[:16]}"
-    with _workroom(there) as room:
+    with workroom(there.places.cache / "images", "room") as room:
         archive = room / "image.tar"
         made = write_image(builder, archive, called, there, tell)
         tell(f"handing the image over, {made.layer.size / 1e6:.0f} MB")
@@ -162,7 +162,7 @@ def write_image(builder: LockedImage, target: Path, name: str, there: World, tel
     size = sum(item.size or 0 for item in builder.packages)
     tell(f"making the builder image of {len(builder.packages)} packages, {size / 1e6:.0f} MB")
     there.network.fetch(builder.packages, lambda _done, _total, _name: None)
-    with _workroom(there) as room:
+    with workroom(there.places.cache / "images", "room") as room:
         trees = StoreTrees(there.store)
         files = {item.sha256: trees.stored(item.sha256) for item in builder.packages}
         write_repository(room / "repository", builder, files)
@@ -177,21 +177,6 @@ def _folder(there: World) -> Path:
     with translated(folder):
         folder.mkdir(parents=True, exist_ok=True)
     return folder
-
-
-@contextlib.contextmanager
-def _workroom(there: World) -> Iterator[Path]:
-    """An empty directory that does not outlive the body; what killed runs left there goes first."""
-    folder = _folder(there)
-    for left in leftovers(folder):
-        remove_tree(left)
-    room = temp_beside(folder / "room")
-    with translated(room):
-        room.mkdir()
-    try:
-        yield room
-    finally:
-        remove_tree(room)
 
 
 def _recorded(record: Path) -> str | None:

@@ -12,9 +12,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from torchbuild.cli.places import Places, places
+from torchbuild.cli.places import Places
 from torchbuild.context import Executor
-from torchbuild.edges.atomic import leftovers, remove_tree, temp_beside, translated, write_text
+from torchbuild.edges.atomic import workroom, write_text
 from torchbuild.edges.process import capture
 from torchbuild.errors import ConflictError, HostError, TorchbuildError
 from torchbuild.model.artifact import ImageRef
@@ -24,10 +24,18 @@ from torchbuild.model.recipe import Machine, Recipe, Toolchain
 from torchbuild.resolve.assemble import Survey
 from torchbuild.resolve.environment import BASE
 
-__all__ = ["check_builder", "executor_alone", "executor_for", "find_image", "settled", "survey_builder"]
+__all__ = [
+    "UNPACKING",
+    "check_builder",
+    "executor_alone",
+    "executor_for",
+    "find_image",
+    "settled",
+    "survey_builder",
+]
 
 
-_UNPACKING = ("rootfs", "apptainer")
+UNPACKING = ("rootfs", "apptainer")
 """Engines that are none: they use unpacked images."""
 
 
@@ -53,7 +61,7 @@ def executor_for(machine: Machine, image: ImageRef | None, here: Places, root: P
         from torchbuild.edges.local import LocalExecutor  # noqa: PLC0415  only one of them is used
 
         return LocalExecutor(**dirs, jobs=jobs, memory_gib=machine.memory_gib)
-    if machine.engine in _UNPACKING:
+    if machine.engine in UNPACKING:
         from torchbuild.edges.roots import rootfs_for  # noqa: PLC0415
 
         place = rootfs_for(here.roots, image)
@@ -99,7 +107,7 @@ def settled(machine: Machine) -> Machine:
     return machine.model_copy(update={"jobs": machine.jobs or len(os.sched_getaffinity(0))})
 
 
-def find_image(recipe: Recipe, here: Places | None = None) -> ImageRef | None:
+def find_image(recipe: Recipe, here: Places) -> ImageRef | None:
     """The builder image as the engine has it, the recipe's id asserted; None for builds on this machine.
 
     Raises:
@@ -107,7 +115,7 @@ def find_image(recipe: Recipe, here: Places | None = None) -> ImageRef | None:
     """
     if recipe.image is None:
         return None
-    found = _image_called(recipe.image.name, recipe.machine.engine, here or places())
+    found = _image_called(recipe.image.name, recipe.machine.engine, here)
     if recipe.image.id is not None and found.id != recipe.image.id:
         raise HostError(
             "image-other-id",
@@ -119,7 +127,7 @@ def find_image(recipe: Recipe, here: Places | None = None) -> ImageRef | None:
 
 
 def _image_called(name: str, engine: str, here: Places) -> ImageRef:
-    if engine in _UNPACKING:
+    if engine in UNPACKING:
         from torchbuild.edges.roots import find_root  # noqa: PLC0415  only one of the two is used
 
         return find_root(here.roots, name)
@@ -131,7 +139,7 @@ def _image_called(name: str, engine: str, here: Places) -> ImageRef:
 
 def survey_builder(recipe: Recipe, image: ImageRef | None, here: Places) -> Survey:
     """What the builder has; HostError for what a build needs and it lacks."""
-    with _room(here) as folder:
+    with workroom(here.cache, "survey") as folder:
         root = folder / "root"
         script = files("torchbuild.shim").joinpath("survey.py").read_text(encoding="utf-8")
         write_text(root / "shim" / "survey.py", script)
@@ -154,20 +162,6 @@ def survey_builder(recipe: Recipe, image: ImageRef | None, here: Places) -> Surv
         compiler_c=seen["compiler_c"],
         launcher=seen["launcher"],
     )
-
-
-@contextlib.contextmanager
-def _room(here: Places) -> Iterator[Path]:
-    """A directory that does not outlive the body; what killed runs left of theirs goes first."""
-    for left in leftovers(here.cache):
-        remove_tree(left)
-    room = temp_beside(here.cache / "survey")
-    with translated(room):
-        room.mkdir(parents=True)
-    try:
-        yield room
-    finally:
-        remove_tree(room)
 
 
 def _candidates(recipe: Recipe, *, local: bool) -> Iterator[str]:

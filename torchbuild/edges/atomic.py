@@ -31,6 +31,7 @@ __all__ = [
     "sha256_of",
     "temp_beside",
     "translated",
+    "workroom",
     "write_bytes",
     "write_text",
 ]
@@ -228,6 +229,28 @@ def leftovers(directory: Path, *, older_than_s: float = 86400.0) -> tuple[Path, 
     with translated(directory):
         ours = [path for path in directory.iterdir() if path.name.startswith(TEMP_PREFIX)]
         return tuple(path for path in sorted(ours) if _is_left(path, before))
+
+
+@contextlib.contextmanager
+def workroom(folder: Path, name: str) -> Iterator[Path]:
+    """An empty directory in `folder` that does not outlive the body; what killed runs left there goes first.
+
+    Args:
+        folder: made where it is not there.
+        name: for whoever looks.
+
+    Raises:
+        HostError: ``disk-full``, ``not-writable``, ``file-operation-failed``.
+    """
+    for left in leftovers(folder):
+        remove_tree(left)
+    room = temp_beside(folder / name)
+    with translated(room):
+        room.mkdir(parents=True)
+    try:
+        yield room
+    finally:
+        remove_tree(room)
 
 
 def _is_left(path: Path, before: float) -> bool:
