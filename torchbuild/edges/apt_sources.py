@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from torchbuild.errors import HostError
+from torchbuild.model.debian_control import paragraphs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,8 +66,7 @@ def _one_line(text: str) -> Iterator[str]:
 
 def _deb822(text: str) -> Iterator[str]:
     kept = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
-    for paragraph in re.split(r"\n[ \t]*\n", kept):
-        fields = dict(re.findall(r"^([A-Za-z-]+)[ \t]*:((?:.*)(?:\n[ \t].*)*)", paragraph, re.MULTILINE))
+    for fields in paragraphs(kept):
         known = {name.lower(): value.strip() for name, value in fields.items()}
         if known.get("enabled", "yes").lower() not in {"no", "false", "0", "off", "without", "disable"}:
             yield from known.get("uris", "").split()

@@ -20,6 +20,7 @@ from torchbuild.edges.debian_version import version_key
 from torchbuild.edges.locators import DEBIAN_COMPONENTS, MirrorSettings
 from torchbuild.errors import FetchError, RecipeError
 from torchbuild.model.artifact import Artifact, is_sha256
+from torchbuild.model.debian_control import fields_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -215,10 +216,10 @@ def _scan(path: Path, source: str) -> Iterator[dict[str, str]]:
                     paragraph.append(line)
                     continue
                 if wanted in paragraph:
-                    yield _fields(paragraph)
+                    yield fields_of(b"".join(paragraph).decode(errors="replace"))
                 paragraph = []
             if wanted in paragraph:
-                yield _fields(paragraph)
+                yield fields_of(b"".join(paragraph).decode(errors="replace"))
     except (lzma.LZMAError, EOFError, OSError) as error:
         path.unlink(missing_ok=True)
         path.with_name(path.name + ".json").unlink(missing_ok=True)
@@ -228,18 +229,6 @@ def _scan(path: Path, source: str) -> Iterator[dict[str, str]]:
             why=(f"seen: {error}", "wanted: a file compressed by xz"),
             fix="Run the same command again: the list is fetched anew.",
         ) from error
-
-
-def _fields(lines: list[bytes]) -> dict[str, str]:
-    fields: dict[str, str] = {}
-    name = ""
-    for line in b"".join(lines).decode(errors="replace").splitlines():
-        if line[:1] in {" ", "\t"}:
-            fields[name] = f"{fields.get(name, '')}\n{line.strip()}"
-        else:
-            name, _, value = line.partition(":")
-            fields[name] = value.strip()
-    return fields
 
 
 def _artifacts(suite: str, source: str, fields: dict[str, str]) -> Iterator[Artifact]:

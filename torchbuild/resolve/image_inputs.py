@@ -9,6 +9,7 @@ from urllib.parse import unquote
 
 from torchbuild.errors import FetchError, HostError, LockError, RecipeError
 from torchbuild.model.artifact import Artifact, is_sha256
+from torchbuild.model.debian_control import paragraphs
 from torchbuild.model.locked_image import LockedImage
 
 __all__ = [
@@ -119,9 +120,7 @@ def check_revision(image: LockedImage) -> None:
 def installed_packages(status: str) -> frozenset[str]:
     """Names of the files that a root's packages came from, out of dpkg's status; only what is whole."""
     found = set()
-    for paragraph in status.split("\n\n"):
-        pairs = (line.partition(": ")[::2] for line in paragraph.splitlines())
-        fields = dict(pair for pair in pairs if not pair[0].startswith(" "))
+    for fields in paragraphs(status):
         if fields.get("Status") == "install ok installed":
             version = fields["Version"].rpartition(":")[2]
             found.add(f"{fields['Package']}_{version}_{fields['Architecture']}.deb")
