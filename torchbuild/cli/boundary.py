@@ -54,7 +54,7 @@ def _as_ours(error: BaseException, argv: Sequence[str], redactor: Redactor) -> T
         case TorchbuildError():
             return error
         case KeyboardInterrupt() | click.Abort():
-            return _interrupted()
+            return interrupted()
         case click.ClickException():
             return _usage(error)
         case OSError() if _came_from_printing(error):
@@ -91,7 +91,8 @@ def _unwritable(error: OSError) -> HostError:
     )
 
 
-def _interrupted() -> Interrupted:
+def interrupted() -> Interrupted:
+    """That somebody stopped it, as the terminal and the report say it."""
     return Interrupted(
         "interrupted",
         "stopped as you asked",

@@ -63,7 +63,11 @@ def watch_disk(
 
 def _taken(places: Places, workspace: Path) -> tuple[str, ...]:
     """What could be removed, the largest first, each with the command that does it."""
-    from torchbuild.edges.housekeeping import sizes, workspaces  # noqa: PLC0415  only where a build ends of it
+    from torchbuild.edges.housekeeping import (  # noqa: PLC0415  only where a build ends of it
+        tree_bytes,
+        unpacked_images,
+        workspaces,
+    )
     from torchbuild.edges.store import DirectoryStore  # noqa: PLC0415
 
     found = [
@@ -71,9 +75,10 @@ def _taken(places: Places, workspace: Path) -> tuple[str, ...]:
         for item in workspaces(places.builds)
         if item.path != workspace and not item.is_busy
     ]
-    seen = sizes(places.builds / "none", DirectoryStore(places.store), places.caches, roots=places.roots)
-    found.append((sum(item.size for item in seen.store), "stored files: torchbuild store gc"))
-    found += [(size, f"{path}: torchbuild clean --cache") for path, size in (*seen.images, *seen.caches)]
+    stored = sum(item.size for item in DirectoryStore(places.store).entries())
+    found.append((stored, "stored files: torchbuild store gc"))
+    others = (*unpacked_images(places.roots), *places.caches)
+    found += [(tree_bytes(path), f"{path}: torchbuild clean --cache") for path in others]
     largest = sorted(found, reverse=True)[:_MOST]
     return tuple(f"takes {size / 1e9:.1f} GB: {what}" for size, what in largest if size)
 

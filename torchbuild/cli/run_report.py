@@ -8,9 +8,10 @@ from datetime import datetime
 from pathlib import Path
 
 from torchbuild import __version__
+from torchbuild.cli.boundary import interrupted
 from torchbuild.edges.atomic import write_bytes
 from torchbuild.edges.previous import set_aside
-from torchbuild.errors import InternalError, Interrupted, TorchbuildError
+from torchbuild.errors import InternalError, TorchbuildError
 from torchbuild.model.finding import Finding
 from torchbuild.pipeline import STAGES, StageOutcome
 from torchbuild.report.events import Event, Found
@@ -90,11 +91,7 @@ def _as_ours(failure: BaseException) -> TorchbuildError:
     if isinstance(failure, TorchbuildError):
         return failure
     if isinstance(failure, KeyboardInterrupt):
-        return Interrupted(
-            "interrupted",
-            "stopped as you asked",
-            fix="Run the same command again: what is done is not done again.",
-        )
+        return interrupted()
     return InternalError(
         "internal-error",
         f"torchbuild itself failed: {type(failure).__name__}: {failure}",
