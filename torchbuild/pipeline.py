@@ -59,7 +59,7 @@ class Stage:
     """What it will do."""
     run: Callable[[Lock, Context], StageResult]
     """Do it."""
-    restore: Callable[[Lock, Context], bool] = lambda _lock, _context: False
+    restore: Callable[[Lock, Context], bool]
     """Of a stage that is done: bring back what it left outside the workspace and is gone; was anything?"""
     is_kept: bool = True
     """Whether a workspace can tell that it is done. What publish makes lies elsewhere."""

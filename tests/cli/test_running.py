@@ -65,7 +65,7 @@ def stage(run: Callable[[], object]) -> Stage:
         run()
         return StageResult(summary="acted")
 
-    return Stage(name="fetch", plan=STAGES[0].plan, run=act)
+    return Stage(name="fetch", plan=STAGES[0].plan, run=act, restore=STAGES[0].restore)
 
 
 def raising(error: BaseException) -> Callable[[], None]:

@@ -236,8 +236,11 @@ def test_a_room_to_work_in_goes_with_its_body(tmp_path: Path) -> None:
     left.mkdir()
     os.utime(left, (0, 0))
 
-    with pytest.raises(ValueError, match="the body"), atomic.workroom(folder, "room") as room:
+    with atomic.workroom(folder, "room") as room:
         (room / "file").touch()
-        raise ValueError("the body")
+        assert list(folder.iterdir()) == [room]
+    assert list(folder.iterdir()) == []
 
+    with pytest.raises(ValueError, match="the body"), atomic.workroom(folder, "room"):
+        raise ValueError("the body")
     assert list(folder.iterdir()) == []

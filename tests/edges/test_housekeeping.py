@@ -145,21 +145,20 @@ def test_busy_workspace_is_left_alone(builds: Path) -> None:
 
 
 def test_store_and_caches_are_removed(builds: Path, store: DirectoryStore, tmp_path: Path) -> None:
-    """Files of the store go but those to keep, half-written ones go too, and caches go whole."""
-    keep = hashlib.sha256(b"one").hexdigest()
-    left = store.root() / "sha256" / keep[:2] / f"{TEMP_PREFIX}x"
+    """Files of the store go, half-written ones too, and caches go whole."""
+    one, two = (hashlib.sha256(content).hexdigest() for content in (b"one", b"two"))
+    left = store.root() / "sha256" / one[:2] / f"{TEMP_PREFIX}x"
     left.touch()
     os.utime(left, (0, 0))
     (tmp_path / "ccache").mkdir()
-    cleaned = clean(
-        builds, runs=(), store=store, keep=[keep], caches=[tmp_path / "ccache", tmp_path / "none"]
-    )
+    cleaned = clean(builds, runs=(), store=store, caches=[tmp_path / "ccache", tmp_path / "none"])
     assert {item.path for item in cleaned.removed} == {
         left,
-        store.root() / "sha256" / hashlib.sha256(b"two").hexdigest()[:2] / hashlib.sha256(b"two").hexdigest(),
+        store.root() / "sha256" / one[:2] / one,
+        store.root() / "sha256" / two[:2] / two,
         tmp_path / "ccache",
     }
-    assert [entry.sha256 for entry in store.entries()] == [keep]
+    assert store.entries() == ()
     assert not (tmp_path / "ccache").exists()
     assert names(builds) == ["run1", "run2"]
 
@@ -246,3 +245,24 @@ def test_what_a_build_of_another_builds_folder_reads_stays(
 
     assert {item.why for item in during.skipped} == {"a build runs and may read it"}
     assert (len(during.removed), len(after.removed)) == (0, 2)
+
+
+@pytest.mark.parametrize("last", ["unlink", "rename"])
+def test_no_note_of_an_image_outlives_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last: str) -> None:
+    """A removal may be killed at any step: what stays is whole, and the next removal finds all of it."""
+    root = tmp_path / "roots" / ("a" * 64)
+    note = root.with_name(f"{root.name}.json")
+    (root / "etc").mkdir(parents=True)
+    note.write_text("{}", encoding="utf-8")
+
+    def killed(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, last, killed)
+    with pytest.raises(KeyboardInterrupt):
+        clean(tmp_path / "builds", runs=[], roots=root.parent)
+    monkeypatch.undo()
+
+    assert (root / "etc").is_dir()
+    clean(tmp_path / "builds", runs=[], roots=root.parent)
+    assert list(root.parent.iterdir()) == []

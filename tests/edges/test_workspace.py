@@ -159,7 +159,7 @@ def test_base_that_is_a_file_is_named(tmp_path: Path) -> None:
 def test_record_is_what_was_recorded(workspace: DirectoryWorkspace) -> None:
     """What a stage made is read back as it was written, by the next run too."""
     (workspace.root / "file").write_text("x")
-    manifest = manifests.take(workspace.root, ["file"], hashed=True)
+    manifest = manifests.take(workspace.root, ["file"])
     workspace.record("fetch", "key1", {"files": [1, 2]}, manifest)
     expected = StageRecord(stage="fetch", key="key1", result={"files": [1, 2]}, manifest=manifest)
     assert workspace.recorded("fetch") == expected

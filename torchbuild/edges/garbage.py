@@ -13,8 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from torchbuild.edges.atomic import leftovers, remove_tree, temp_beside, translated
-from torchbuild.edges.housekeeping import Removed, Skipped, tree_bytes
+from torchbuild.edges.atomic import leftovers, remove_tree, translated
+from torchbuild.edges.housekeeping import Removed, Skipped, remove_image, remove_noted, tree_bytes
 from torchbuild.edges.live_locks import Named, Registered, forget, names_of, registered
 from torchbuild.errors import HostError, UsageError
 from torchbuild.model.artifact import is_sha256
@@ -59,7 +59,7 @@ class Thing:
     """Seconds since 1970."""
     is_live: bool
     """Whether a live lock names it."""
-    remove: Callable[[], None]
+    remove: Callable[[], object]
     """Takes it away; HostError where that cannot be."""
 
 
@@ -189,7 +189,7 @@ def _things(places: Places, live: Named) -> Iterator[Thing]:
             size=entry.size,
             last_used=entry.last_used,
             is_live=entry.sha256 in live.digests,
-            remove=partial(_remove_stored, places.store, entry.sha256),
+            remove=partial(places.store.remove, entry.sha256),
         )
     for path in (
         left for place in (*root.glob("??"), places.repositories, places.roots) for left in leftovers(place)
@@ -197,13 +197,13 @@ def _things(places: Places, live: Named) -> Iterator[Thing]:
         yield _leftover(path)
     for path in _below(places.repositories):
         if path.suffix == ".git" and path.is_dir():
-            yield _guarded("repository", path, is_live=path.name in live.repositories)
+            yield _noted("repository", path, _remove_guarded, is_live=path.name in live.repositories)
     for path in _below(places.parts):
         if is_sha256(path.name):
-            yield _guarded("part", path, is_live=path.name in live.digests)
+            yield _noted("part", path, _remove_guarded, is_live=path.name in live.digests)
     for path in _below(places.roots):
         if is_sha256(path.name) and path.is_dir():
-            yield _guarded("root", path, is_live=path.name in live.digests)
+            yield _noted("root", path, remove_image, is_live=path.name in live.digests)
 
 
 def _below(folder: Path) -> list[Path]:
@@ -213,8 +213,14 @@ def _below(folder: Path) -> list[Path]:
         return sorted(path for path in folder.iterdir() if not path.is_symlink())
 
 
-def _guarded(kind: Literal["repository", "part", "root"], path: Path, *, is_live: bool) -> Thing:
-    """What is used under a lock file beside it; whoever uses it last touches it, or the note beside it."""
+def _noted(
+    kind: Literal["repository", "part", "root"],
+    path: Path,
+    remove: Callable[[Path], object],
+    *,
+    is_live: bool,
+) -> Thing:
+    """Whoever uses it last touches it, or the note beside it."""
     note = path.with_name(f"{path.name}.json")
     try:
         last_used = max(place.lstat().st_mtime for place in (path, note) if os.path.lexists(place))
@@ -226,7 +232,7 @@ def _guarded(kind: Literal["repository", "part", "root"], path: Path, *, is_live
         size=tree_bytes(path),
         last_used=last_used,
         is_live=is_live,
-        remove=partial(_remove_guarded, path),
+        remove=partial(remove, path),
     )
 
 
@@ -236,20 +242,14 @@ def _leftover(path: Path) -> Thing:
     return Thing(kind="part", path=path, size=size, last_used=0.0, is_live=False, remove=remove)
 
 
-def _remove_stored(store: DirectoryStore, sha256: str) -> None:
-    store.remove(sha256)
-
-
 def _remove_guarded(path: Path) -> None:
-    """Under its lock, and under another name first: killed in between, no half of it has the name."""
+    """Under the lock file beside it, which whoever fetches into it holds."""
     from filelock import FileLock, Timeout  # noqa: PLC0415  slow to import
 
     with translated(path):
         try:
             with FileLock(f"{path}.lock", timeout=0):
-                gone = temp_beside(path)
-                path.with_name(f"{path.name}.json").unlink(missing_ok=True)  # what is noted about it
-                path.rename(gone)
+                remove_noted(path)
         except Timeout as error:
             raise HostError(
                 "fetch-running",
@@ -257,6 +257,3 @@ def _remove_guarded(path: Path) -> None:
                 why="seen: its lock is held",
                 fix="Run `torchbuild store gc` again when that process has ended.",
             ) from error
-        except FileNotFoundError:
-            return
-    remove_tree(gone)

@@ -33,6 +33,8 @@ __all__ = [
     "clean",
     "foreign_entries",
     "last_run",
+    "remove_image",
+    "remove_noted",
     "sizes",
     "tree_bytes",
     "unpacked_images",
@@ -223,7 +225,6 @@ def clean(
     *,
     runs: Collection[str] | None = None,
     store: DirectoryStore | None = None,
-    keep: Collection[str] = (),
     caches: Iterable[Path] = (),
     roots: Path | None = None,
     live: Path | None = None,
@@ -237,7 +238,6 @@ def clean(
         builds: the directory of all workspaces.
         runs: the workspaces to remove; None means all, an empty collection none.
         store: the store to empty; None leaves it alone.
-        keep: digests that stay in the store.
         caches: directories to remove whole; one that is not there is not mentioned.
         roots: the directory whose unpacked images are removed; None leaves them alone.
         live: where workspaces of other builds folders are registered: what one of them holds stays too.
@@ -251,7 +251,7 @@ def clean(
     chosen = [builds / run for run in runs] if runs is not None else list(_workspace_paths(builds))
     outcomes = [_attempt(path, partial(_remove_workspace, path, builds)) for path in chosen]
     outcomes += [_attempt(path, partial(_remove_whole, path)) for path in leftovers(builds)]
-    shared = _shared(store, keep, caches, roots)
+    shared = _shared(store, caches, roots)
     with contextlib.ExitStack() as stack:
         busy = bool(shared) and (any(map(_is_busy, _workspace_paths(builds))) or _is_busy_elsewhere(live))
         alone = store is None or stack.enter_context(store.alone())
@@ -268,16 +268,16 @@ def clean(
 
 
 def _shared(
-    store: DirectoryStore | None, keep: Collection[str], caches: Iterable[Path], roots: Path | None
+    store: DirectoryStore | None, caches: Iterable[Path], roots: Path | None
 ) -> list[tuple[Path, Callable[[], int]]]:
     """What several builds may read, each with what removes it."""
     found: list[tuple[Path, Callable[[], int]]] = [
         (path, partial(_remove_whole, path)) for path in caches if os.path.lexists(path)
     ]
     if store is not None:
-        found += _stored(store, keep)
+        found += _stored(store)
     if roots is not None:
-        found += [(path, partial(_remove_image, path)) for path in unpacked_images(roots)]
+        found += [(path, partial(remove_image, path)) for path in unpacked_images(roots)]
         found += [(path, partial(_remove_whole, path)) for path in leftovers(roots)]
     return found
 
@@ -316,13 +316,33 @@ def _remove_workspace(path: Path, builds: Path) -> int:
     return _remove_whole(gone)
 
 
-def _remove_image(path: Path) -> int:
-    """Under another name first: a root that has its name is whole."""
+def remove_image(path: Path) -> int:
+    """Remove an unpacked image, and the lock that earlier versions left beside it; as `remove_noted`."""
+    with translated(path):
+        path.with_name(f"{path.name}.lock").unlink(missing_ok=True)
+    return remove_noted(path)
+
+
+def remove_noted(path: Path) -> int:
+    """Remove what may have a note beside it; nobody else may use it meanwhile.
+
+    The note goes first. Killed then, the rest is still whole and is found by its own name, here too; a note
+    that stays alone would be collected by nobody, and would speak of what comes to this place later.
+    Then under another name: what has its name is whole.
+
+    Returns:
+        Bytes that it had on the disk; 0 where it was not there.
+
+    Raises:
+        HostError: ``not-writable``, ``file-operation-failed``.
+    """
     gone = temp_beside(path)
     with translated(path):
-        path.rename(gone)
-        for suffix in ("json", "lock"):
-            path.with_name(f"{path.name}.{suffix}").unlink(missing_ok=True)
+        path.with_name(f"{path.name}.json").unlink(missing_ok=True)
+        try:
+            path.rename(gone)
+        except FileNotFoundError:
+            return 0
     return _remove_whole(gone)
 
 
@@ -332,7 +352,7 @@ def _remove_whole(path: Path) -> int:
     return size
 
 
-def _stored(store: DirectoryStore, keep: Collection[str]) -> list[tuple[Path, Callable[[], int]]]:
+def _stored(store: DirectoryStore) -> list[tuple[Path, Callable[[], int]]]:
     root = store.root() / "sha256"
     left = [path for shard in sorted(root.glob("??")) for path in leftovers(shard)]
     return [
@@ -340,7 +360,6 @@ def _stored(store: DirectoryStore, keep: Collection[str]) -> list[tuple[Path, Ca
         *(
             (root / entry.sha256[:2] / entry.sha256, partial(store.remove, entry.sha256))
             for entry in store.entries()
-            if entry.sha256 not in keep
         ),
     ]
 

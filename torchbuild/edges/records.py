@@ -75,7 +75,7 @@ class StageRecords:
 
     def remember(self, stage: str, key: StageKey, makes: Sequence[str], result: StageResult) -> None:
         """Record the stage with what it made, each file by digest: a new time stamp alone is no change."""
-        made = take(self._workspace.root, tuple(self._relative(makes)), hashed=True, without=_NOT_WATCHED)
+        made = take(self._workspace.root, tuple(self._relative(makes)), without=_NOT_WATCHED)
         manifest = Manifest((*made.entries, *_outside(result.rests_on)))
         dumped = StageResult.model_dump(result, mode="json")
         self._workspace.record(stage, key.digest, dumped, manifest, parts=key.parts)
@@ -89,7 +89,7 @@ class StageRecords:
         if record is None or not (also or record.also.entries):
             return
         names = tuple(self._relative(also))
-        made = take(self._workspace.root, names, hashed=True, without=(*_NOT_WATCHED, *_OF_NINJA))
+        made = take(self._workspace.root, names, without=(*_NOT_WATCHED, *_OF_NINJA))
         self._workspace.record(
             stage, record.key, record.result, record.manifest, parts=record.parts, also=made
         )
@@ -117,7 +117,7 @@ class StageRecords:
 def _outside(paths: Sequence[str]) -> Iterator[Entry]:
     """Files of this machine and the links that lead to them, each as it is now, by absolute path."""
     hops = {hop.lstrip("/") for path in paths for hop in _hops(path)}
-    for entry in take(Path("/"), hops, hashed=True).entries:
+    for entry in take(Path("/"), hops).entries:
         yield replace(entry, path=f"/{entry.path}")
 
 
