@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from torchbuild.cli.schema import schema_text
+from torchbuild.model.byte_size import BYTE_SIZE
 from torchbuild.model.recipe import Recipe
 
 __all__ = ["main", "page"]
@@ -130,6 +131,8 @@ def _type(value: dict[str, Any]) -> str:
         return "tables" if inner == "table" else f"list of {inner}"
     if "$ref" in value or value.get("type") == "object":
         return "table"
+    if value.get("pattern") == BYTE_SIZE:
+        return "size, such as `20 GiB`"
     words = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false"}
     return words.get(str(value.get("type")), "anything")
 

@@ -36,6 +36,8 @@ def test_every_key_is_documented(key: str) -> None:
         ("python.from", "python.from", 'one of "uv", "system", "path"', '"system"'),
         ("cuda", "cuda", "table", "none"),
         ("machine.memory_gib", "machine.memory_gib", "number", "none"),
+        ("machine.store_max", "machine.store_max", "size, such as 20 GiB", "none"),
+        ("machine.disk_floor", "machine.disk_floor", "size, such as 20 GiB", '"2 GiB"'),
     ],
 )
 def test_a_key_says_what_may_stand_there(asked: str, key: str, kind: str, default: str) -> None:

@@ -79,7 +79,6 @@ def test_a_source_that_is_pinned_is_fine(load: Load, source: str) -> None:
         ("[python]\nfrom = 'path'\npath = 'python3'", "python.path", 'an absolute path: from = "path"'),
         ("[python]\npath = '/usr/bin/python3'", "python.path", 'no path unless from = "path"'),
         ("[image]\nname = 'x'", "python.version", "a version such as 3.13: the interpreter is the image's"),
-        ("[machine]\nmemory_gib = 4", "machine.memory_gib", "no limit: only a container enforces one, and this build runs on the machine itself"),
         ("[verify]\nlevel = 'static'\npackages = ['numpy']", "verify.packages", "none: level static runs nothing"),
         ("[machine]\nexecutor = 'container'", "machine.executor", "a recipe with an [image] table for that"),
         ("[toolchain]\ncmake = '3.18'", "toolchain.cmake", "bounds such as >=3.18,<4"),

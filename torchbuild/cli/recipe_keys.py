@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_ori
 
 from pydantic.fields import FieldInfo
 
+from torchbuild.model.byte_size import ByteSize
 from torchbuild.model.frozen import Frozen
 from torchbuild.model.recipe import Recipe
 
@@ -72,11 +73,16 @@ def _doc(key: str, field: FieldInfo, inner: type[Frozen] | None) -> KeyDoc:
     below = tuple(f"{key}.{name}" for name in _fields(inner)) if inner is not None else ()
     return KeyDoc(
         key=key,
-        kind=_kind(field.annotation),
+        kind="size, such as 20 GiB" if _is_size(field) else _kind(field.annotation),
         default=_default(field),
         text=(field.description or "").strip(),
         keys=below,
     )
+
+
+def _is_size(field: FieldInfo) -> bool:
+    """Optional or not; the pattern lies at another place then."""
+    return ByteSize in get_args(field.annotation) or get_args(ByteSize)[1] in field.metadata
 
 
 def _default(field: FieldInfo) -> str:

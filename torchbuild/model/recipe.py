@@ -338,7 +338,7 @@ class Machine(Documented):
     jobs: int | None = Field(default=None, ge=1, le=65536)
     """Compilers at a time. Default: the cores that this process may use."""
     memory_gib: float | None = Field(default=None, gt=0, le=2**20, allow_inf_nan=False)
-    """Memory limit of the build, in GiB."""
+    """Memory limit of each command, in GiB: set by the engine, else by a control group that we may make."""
     caches: dict[Variable, str] = Field(default_factory=dict)
     """Directories of caches, by what they hold: ``store``, ``compiler``. Default: the user's own."""
     index_url: str = ""

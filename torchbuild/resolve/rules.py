@@ -147,9 +147,6 @@ def _builder(recipe: Recipe) -> Iterator[Problem]:
             yield _problem(f"toolchain.{key}", shown(bounds), "bounds such as >=3.18,<4")
     if recipe.blas is not None and recipe.blas.source != "path" and recipe.blas.path is not None:
         yield _problem("blas.path", shown(recipe.blas.path), 'no path unless from = "path"')
-    if recipe.machine.memory_gib is not None and (recipe.image is None or recipe.machine.executor == "local"):
-        wanted = "no limit: only a container enforces one, and this build runs on the machine itself"
-        yield _problem("machine.memory_gib", shown(recipe.machine.memory_gib), wanted)
     if recipe.verify.level == "static" and recipe.verify.packages:
         yield _problem("verify.packages", shown(recipe.verify.packages), "none: level static runs nothing")
     if recipe.machine.executor == "container" and recipe.image is None:
