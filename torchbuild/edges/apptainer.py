@@ -106,6 +106,9 @@ class ApptainerExecutor(ContainerExecutor):
         ]
         return limited(words, self._jobs)
 
+    def _assert_limits(self) -> None:
+        """Apptainer itself ends where it cannot limit what it is asked to."""
+
     def _limits(self) -> list[str]:
         """Memory alone: processors and the rest are inherited, which needs no control group."""
         limits = [limit for limit in super()._limits() if limit.startswith("--memory")]
