@@ -201,10 +201,11 @@ class Trees(Protocol):
         ...
 
     def bring_up(
-        self, new: Path, kept: Path, before: Mapping[str, str], aside: Path
+        self, new: Path, kept: Path, before: Mapping[str, str], states: Mapping[str, str], aside: Path
     ) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
         """Move what changed since `before` from `new` into `kept`, where nothing else is touched.
 
+        `before` and `states` are what `states` told of `kept` when it was laid, and of `new`.
         Returns paths that changed, that are gone, and that were edited and are `aside` now.
         """
         ...

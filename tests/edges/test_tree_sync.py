@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from torchbuild.edges.tree_sync import bring_up, states_of
+
+if TYPE_CHECKING:
+    from torchbuild.edges.git import GitEdge
 
 OLD = 1_000_000_000
 Trees = tuple[Path, Path, Path]
@@ -34,11 +39,17 @@ def times(tree: Path) -> dict[str, float]:
     return {name: (tree / name).lstat().st_mtime for name in states_of(tree)}
 
 
+def git(tree: Path, *arguments: str) -> str:
+    """What a person in the tree would see."""
+    done = subprocess.run(["git", *arguments], cwd=tree, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
 def test_equal_trees_leave_everything_as_it_is(trees: Trees) -> None:
     """Nothing changed: not one time moves."""
     new, kept, aside = trees
 
-    synced = bring_up(new, kept, states_of(kept), aside)
+    synced = bring_up(new, kept, states_of(kept), states_of(new), aside)
 
     assert (synced.changed, synced.removed, synced.set_aside) == ((), (), ())
     assert set(times(kept).values()) == {OLD}
@@ -59,7 +70,7 @@ def test_what_differs_arrives_with_the_time_of_now(trees: Trees) -> None:
     (new / "a" / "b" / "two.h").mkdir()
     (new / "a" / "b" / "two.h" / "inner").write_text("x")
 
-    synced = bring_up(new, kept, before, aside)
+    synced = bring_up(new, kept, before, states_of(new), aside)
 
     assert synced.changed == ("a/b/two.h/inner", "a/one.cpp", "c/new.cpp", "link", "run.sh")
     assert all(time > OLD for time in times(kept).values())
@@ -78,7 +89,7 @@ def test_what_a_build_made_stays_and_what_the_tree_lost_goes(trees: Trees) -> No
     (new / "a" / "b" / "two.h").unlink()
     (new / "a" / "one.cpp").unlink()
 
-    synced = bring_up(new, kept, before, aside)
+    synced = bring_up(new, kept, before, states_of(new), aside)
 
     assert synced.removed == ("a/b/two.h", "a/one.cpp")
     assert sorted(states_of(kept)) == ["a/made.py", "build/one.o", "link", "run.sh"]
@@ -93,7 +104,7 @@ def test_an_edit_stays_while_the_tree_has_nothing_new_for_that_file(trees: Trees
     (kept / "a" / "b" / "two.h").unlink()
     (new / "run.sh").write_text("#! new")
 
-    synced = bring_up(new, kept, before, aside)
+    synced = bring_up(new, kept, before, states_of(new), aside)
 
     assert (synced.changed, synced.set_aside) == (("run.sh",), ())
     assert (kept / "a" / "one.cpp").read_text() == "mine"
@@ -109,12 +120,29 @@ def test_an_edit_that_must_give_way_is_set_aside(trees: Trees) -> None:
     (new / "a" / "one.cpp").write_text("theirs")
     (new / "run.sh").unlink()
 
-    synced = bring_up(new, kept, before, aside)
+    synced = bring_up(new, kept, before, states_of(new), aside)
 
     assert synced.set_aside == ("a/one.cpp", "run.sh")
     assert (kept / "a" / "one.cpp").read_text() == "theirs"
     assert (aside / "a" / "one.cpp").read_text() == "mine"
     assert (aside / "run.sh").read_text() == "mine too"
+
+
+def test_what_git_notes_for_itself_is_no_edit(
+    tree: Path, edge: GitEdge, upstream: Any, tmp_path: Path
+) -> None:
+    """Whoever asks git for the state of the kept tree has its index written: nobody edited that."""
+    before, commit = states_of(tree), upstream.git("rev-parse", "main")
+    new = tmp_path / "new"
+    edge.check_out(edge.fetch_commit(str(upstream.path), commit), commit, new, str(upstream.path))
+    (tree / "a.txt").touch()
+    git(tree, "status")
+    assert states_of(tree)[".git/index"] != before[".git/index"]
+
+    synced = bring_up(new, tree, before, states_of(new), tmp_path / "aside")
+
+    assert (synced.changed, synced.removed, synced.set_aside) == (("a.txt",), (), ())
+    assert (git(tree, "rev-parse", "HEAD"), git(tree, "status", "--porcelain")) == (commit, "")
 
 
 def test_an_edit_that_the_tree_now_has_is_no_conflict(trees: Trees) -> None:
@@ -125,7 +153,7 @@ def test_an_edit_that_the_tree_now_has_is_no_conflict(trees: Trees) -> None:
     os.utime(kept / "a" / "one.cpp", (OLD, OLD))
     (new / "a" / "one.cpp").write_text("fixed")
 
-    assert bring_up(new, kept, before, aside).changed == ()
+    assert bring_up(new, kept, before, states_of(new), aside).changed == ()
     assert set(times(kept).values()) == {OLD}
 
 
@@ -139,7 +167,7 @@ def test_links_never_lead_a_change_out_of_the_tree(trees: Trees, tmp_path: Path)
     (new / "d").mkdir()
     (new / "d" / "file").write_text("in")
 
-    bring_up(new, kept, {**states_of(kept), "d/x": "644 0", "never/was": "644 0"}, aside)
+    bring_up(new, kept, {**states_of(kept), "d/x": "644 0", "never/was": "644 0"}, states_of(new), aside)
 
     assert [path.name for path in outside.iterdir()] == ["x"]
     assert (kept / "d" / "file").read_text() == "in"
@@ -153,5 +181,5 @@ def test_an_emptied_tree_is_still_a_tree(tmp_path: Path) -> None:
     (kept / "a").mkdir(parents=True)
     (kept / "a" / "x").write_text("")
 
-    assert bring_up(new, kept, states_of(kept), tmp_path / "aside").removed == ("a/x",)
+    assert bring_up(new, kept, states_of(kept), states_of(new), tmp_path / "aside").removed == ("a/x",)
     assert list(kept.iterdir()) == []

@@ -1,30 +1,27 @@
 """A kept tree brought up to a new one; what did not change is not touched, so that ninja sees what did.
 
 People edit in a kept tree. An edit stays, unless the new tree has another content for the same file: then the
-edited file is set aside, and said.
+edited file is set aside, and said. What lies in ``.git`` is no such work: a mere ``git status`` writes there.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import shutil
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from torchbuild.edges.atomic import remove_tree, translated
+from torchbuild.edges.atomic import remove_tree, sha256_of, translated
 
 __all__ = ["Synced", "bring_up", "states_of"]
-
-_CHUNK = 1 << 20
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Synced:
-    """What was touched in the kept tree."""
+    """Which working files were touched in the kept tree."""
 
     changed: tuple[str, ...]
     """Paths that are new or other than before, sorted."""
@@ -61,14 +58,12 @@ def _state(path: Path) -> str:
         return f"link {path.readlink()}"
     if not stat.S_ISREG(mode):
         return ""
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            digest.update(chunk)
-    return f"{stat.S_IMODE(mode):o} {digest.hexdigest()}"
+    return f"{stat.S_IMODE(mode):o} {sha256_of(path)}"
 
 
-def bring_up(new: Path, kept: Path, before: Mapping[str, str], aside: Path) -> Synced:
+def bring_up(
+    new: Path, kept: Path, before: Mapping[str, str], states: Mapping[str, str], aside: Path
+) -> Synced:
     """Move what changed since `before` from `new` into `kept`.
 
     What a build made in the kept tree stays, and so does what a person edited there.
@@ -77,16 +72,16 @@ def bring_up(new: Path, kept: Path, before: Mapping[str, str], aside: Path) -> S
         new: the tree as it should be; it is used up.
         kept: the tree that is changed.
         before: what `kept` was laid with, as `states_of` tells it.
+        states: what `states_of` tells of `new`.
         aside: directory for edited files that had to give way.
 
     Raises:
         HostError: ``disk-full``, ``not-writable``, ``file-operation-failed``.
     """
-    states = states_of(new)
     changed = [name for name, state in states.items() if before.get(name) != state]
     gone = [name for name in before if name not in states]
     found = {name: _here(kept, name) for name in (*changed, *gone)}
-    edited = [name for name, state in found.items() if state not in ("", before.get(name), states.get(name))]
+    edited = [name for name in _working(found) if found[name] not in ("", before.get(name), states.get(name))]
     with translated(kept):
         for name in edited:
             _set_aside(kept / name, aside / name)
@@ -95,7 +90,12 @@ def bring_up(new: Path, kept: Path, before: Mapping[str, str], aside: Path) -> S
         moved = [name for name in changed if found[name] != states[name]]
         for name in moved:
             _move(new / name, kept / name, kept)
-    return Synced(changed=tuple(sorted(moved)), removed=tuple(sorted(gone)), set_aside=tuple(sorted(edited)))
+    return Synced(changed=_working(moved), removed=_working(gone), set_aside=tuple(edited))
+
+
+def _working(names: Iterable[str]) -> tuple[str, ...]:
+    """Those that are no repository's own files, sorted."""
+    return tuple(sorted(name for name in names if ".git" not in name.split("/")))
 
 
 def _here(kept: Path, name: str) -> str:

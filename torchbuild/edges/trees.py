@@ -150,10 +150,10 @@ class StoreTrees:
         return tree_sync.states_of(tree)
 
     def bring_up(
-        self, new: Path, kept: Path, before: Mapping[str, str], aside: Path
+        self, new: Path, kept: Path, before: Mapping[str, str], states: Mapping[str, str], aside: Path
     ) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
         """Changed, gone and set aside; see `torchbuild.edges.tree_sync.bring_up`."""
-        done = tree_sync.bring_up(new, kept, before, aside)
+        done = tree_sync.bring_up(new, kept, before, states, aside)
         return done.changed, done.removed, done.set_aside
 
     def digest(self, tree: Path) -> str:

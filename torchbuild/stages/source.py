@@ -93,7 +93,7 @@ def _bring_up(result: Result, context: Context) -> dict[str, Any]:
     findings, evidence = result.findings, result.evidence
     if kept.is_dir():
         before = json.loads(trees.read(inside(STATES)) or "{}")
-        changed, gone, edits = trees.bring_up(tree, kept, before, inside(EDITS))
+        changed, gone, edits = trees.bring_up(tree, kept, before, states, inside(EDITS))
         trees.remove(tree)
         trees.move(kept, tree)
         evidence = (*evidence, ("changed", str(len(changed))), ("removed", str(len(gone))))
