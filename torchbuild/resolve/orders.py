@@ -1,4 +1,4 @@
-"""What stages tell the ninja shim before the front end starts, and what the shim leaves for them to read."""
+"""What stages tell the ninja shim before the front end starts, and what is left for them to read."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ __all__ = [
     "BUILD_DIR",
     "CACHE",
     "GATE",
+    "LAID",
     "ORDER",
     "USAGE",
     "build_order",
@@ -34,6 +35,8 @@ BUILD_DIR = "{source}/build"
 """CMake's build tree, in every era."""
 CACHE = f"{BUILD_DIR}/CMakeCache.txt"
 """What CMake made of the request, and what it never asks the tree for again while it stands there."""
+LAID = "{work}/source.states.json"
+"""What the source stage laid in a tree that people edit; what a build makes there is not in it."""
 ORDER = "{shim}/order.json"
 """What the shim is told."""
 GATE = "{shim}/gate.json"

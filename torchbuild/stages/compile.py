@@ -20,6 +20,7 @@ from torchbuild.resolve.orders import (
     BUILD_DIR,
     CACHE,
     GATE,
+    LAID,
     ORDER,
     USAGE,
     build_order,
@@ -37,8 +38,6 @@ REVISION = 1
 STATSLOG = "{work}/tmp/ccache-stats.log"
 INSTALLED = f"{BUILD_DIR}/install_manifest.txt"
 """What CMake's install step laid, one path a line."""
-LAID = "{work}/source.states.json"
-"""What the source stage laid in a tree that people edit."""
 _PACKED = ("build/lib.*", "build/bdist.*", "*.egg-info")
 """Where setuptools collects what it packs. It only ever adds; ``build/lib`` without a suffix is CMake's."""
 _NO_TARGET = "ninja: error: unknown target "

@@ -16,6 +16,7 @@ from torchbuild.model.lock import Lock, LockedOverlay, LockedPatch, LockedSource
 from torchbuild.model.stage import StagePlan, StageResult, lock_part, stage_key
 from torchbuild.report.events import Found, Progress
 from torchbuild.resolve.frontend import plain
+from torchbuild.resolve.orders import LAID
 
 __all__ = ["NAME", "REVISION", "Plan", "Result", "plan", "run"]
 
@@ -24,8 +25,6 @@ REVISION = 2
 TREE = "{source}"
 KEPT = "{work}/source.kept"
 """Where the tree of a workspace for edits is while the new one is made."""
-STATES = "{work}/source.states.json"
-"""What that tree was laid with."""
 EDITS = "{work}/edits"
 """Edited files that had to give way."""
 _MOST_NAMES = 10
@@ -80,7 +79,7 @@ def run(plan: Plan, context: Context) -> Result:
 def _keep(context: Context) -> None:
     """Put a tree that was laid whole out of the way, unless a run that was killed did that before."""
     inside, trees = context.workspace.inside, context.trees
-    if inside(KEPT).is_dir() or trees.read(inside(STATES)) is None or not inside(TREE).is_dir():
+    if inside(KEPT).is_dir() or trees.read(inside(LAID)) is None or not inside(TREE).is_dir():
         return
     trees.move(inside(TREE), inside(KEPT))
 
@@ -92,7 +91,7 @@ def _bring_up(result: Result, context: Context) -> dict[str, Any]:
     states = trees.states(tree)
     findings, evidence = result.findings, result.evidence
     if kept.is_dir():
-        before = json.loads(trees.read(inside(STATES)) or "{}")
+        before = json.loads(trees.read(inside(LAID)) or "{}")
         changed, gone, edits = trees.bring_up(tree, kept, before, states, inside(EDITS))
         trees.remove(tree)
         trees.move(kept, tree)
@@ -100,7 +99,7 @@ def _bring_up(result: Result, context: Context) -> dict[str, Any]:
         findings = (*findings, *(_set_aside(name) for name in edits))
         for finding in findings[len(result.findings) :]:
             context.reporter.emit(Found(stage=NAME, finding=finding))
-    trees.write(inside(STATES), json.dumps(states, indent=0, sort_keys=True))
+    trees.write(inside(LAID), json.dumps(states, indent=0, sort_keys=True))
     return {"findings": findings, "evidence": evidence}
 
 
