@@ -144,3 +144,52 @@ def test_the_cache_may_be_another_users(edge: GitEdge, upstream: Any, tmp_path: 
         os.chown(path, 12345, -1)
     edge.check_out(bare, commit, tmp_path / "tree", "/x")
     assert (tmp_path / "tree/a.txt").read_text() == "two\n"
+
+
+def test_several_failures_are_the_stages_own(edge: GitEdge, upstream: Any, tmp_path: Path) -> None:
+    """Nothing was to be fetched: two places that are taken are told as such, and what fits is laid."""
+    commit = upstream.git("rev-parse", "main")
+    bare = edge.fetch_commit(str(upstream.path), commit)
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "mine").write_text("")
+    wanted = [(bare, commit, tmp_path / name, "/x") for name in ("a", "free", "b")]
+    laid: list[int] = []
+
+    with pytest.raises(StageError) as caught:
+        edge.check_out_all(wanted, laid.append)
+
+    assert caught.value.reference == "several-not-laid"
+    assert caught.value.what == "2 of 3 work trees could not be laid"
+    assert [line.partition(":")[0] for line in caught.value.why] == ["checkout-in-the-way"] * 2
+    assert laid == [1]
+
+
+def test_whoever_interrupts_ends_all_checkouts(
+    edge: GitEdge, upstream: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C does not wait for a work tree that takes minutes, and leaves nothing of it."""
+    commits = [upstream.git("rev-parse", name) for name in ("v1.0", "main")]
+    wanted = [
+        (edge.fetch_commit(str(upstream.path), commit), commit, tmp_path / "trees" / commit, "/x")
+        for commit in commits
+    ]
+    slow, reached, ended = tmp_path / "bin" / "git", tmp_path / "reached", tmp_path / "ended"
+    slow.parent.mkdir()
+    os.mkfifo(reached)
+    slow.write_text(
+        f'#!/bin/sh\ncase "$*" in *" checkout "*{commits[1]}*) : > {reached}; sleep 30; : > {ended};; esac\n'
+        f'exec {shutil.which("git")} "$@"\n'
+    )
+    slow.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{slow.parent}{os.pathsep}{os.environ['PATH']}")
+
+    def interrupt(_index: int) -> None:
+        reached.read_bytes()
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        edge.check_out_all(wanted, interrupt)
+
+    assert not ended.exists()
+    assert [path.name for path in (tmp_path / "trees").iterdir()] == [commits[0]]

@@ -202,3 +202,16 @@ def test_all_that_runs_can_be_ended(web_server: Any, upstream: Any, tmp_path: Pa
     finally:
         over.set()
     assert ended[0].status != 0
+
+
+def test_what_is_started_after_the_end_ends_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread that was between two commands does not go on with the next one."""
+    slow = tmp_path / "bin" / "git"
+    slow.parent.mkdir()
+    slow.write_text("#!/bin/sh\nexec sleep 20\n")
+    slow.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{slow.parent}{os.pathsep}{os.environ['PATH']}")
+    running = Running()
+    running.end()
+
+    assert git(["anything"], cwd=tmp_path, running=running).status != 0

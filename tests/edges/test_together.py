@@ -15,6 +15,11 @@ def failing(name: str) -> FetchError:
     return FetchError("not-found", f"{name} is not there", why="seen nothing", fix="Look elsewhere.")
 
 
+def several(count: str, why: tuple[str, ...], fix: str) -> FetchError:
+    """What the caller makes of several."""
+    return FetchError("artifacts-not-fetched", count, why=why, fix=fix)
+
+
 def test_results_come_in_the_order_of_the_jobs() -> None:
     """Whoever is ready first; progress is told in the caller's own thread."""
     tellers: list[threading.Thread] = []
@@ -31,7 +36,7 @@ def test_results_come_in_the_order_of_the_jobs() -> None:
     found = all_of(
         [late, early],
         at_once=2,
-        what="files",
+        several=several,
         on_done=lambda _index: tellers.append(threading.current_thread()),
         give_up=lambda: None,
     )
@@ -48,7 +53,7 @@ def test_one_failure_is_raised_as_it_is_after_the_others_ended() -> None:
         raise failing("a")
 
     with pytest.raises(FetchError) as caught:
-        all_of([fail, lambda: 1], at_once=1, what="files", on_done=done.append, give_up=lambda: None)
+        all_of([fail, lambda: 1], at_once=1, several=several, on_done=done.append, give_up=lambda: None)
 
     assert caught.value.what == "a is not there"
     assert done == [1]
@@ -64,12 +69,13 @@ def test_several_failures_are_one_error() -> None:
         all_of(
             [lambda: fail("a"), lambda: 1, lambda: fail("b")],
             at_once=2,
-            what="files",
+            several=several,
             on_done=lambda _index: None,
             give_up=lambda: None,
         )
 
-    assert caught.value.reference == "several-not-fetched"
+    assert (caught.value.reference, caught.value.what) == ("artifacts-not-fetched", "2 of 3")
+    assert caught.value.fix == "Look elsewhere."
     assert [line.partition(";")[0] for line in caught.value.why] == [
         "not-found: a is not there",
         "not-found: b is not there",
@@ -92,7 +98,7 @@ def test_what_ends_everything_wakes_what_waits(error: BaseException) -> None:
         all_of(
             [fail, hang, *[lambda: later.append(1)] * 3],
             at_once=2,
-            what="files",
+            several=several,
             on_done=lambda _index: None,
             give_up=over.set,
         )

@@ -8,6 +8,7 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING
 
 from torchbuild.edges.atomic import translated
+from torchbuild.edges.together import raise_together
 from torchbuild.errors import FetchError, HostError, TorchbuildError
 
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ class Downloader:
                 failures = _bring_all(places, missing, _Meter(missing, on_progress), stop)
         finally:
             web.close()
-        _raise_together(failures, len(missing))
+        raise_together(failures, len(missing), _several)
 
     @contextlib.contextmanager
     def _watched(self, stop: _Stop) -> Iterator[None]:
@@ -212,14 +213,5 @@ def _outcome(job: Future[TorchbuildError | None]) -> TorchbuildError | None:
     return None if job.cancelled() else job.result()
 
 
-def _raise_together(failures: list[TorchbuildError], asked: int) -> None:
-    if not failures:
-        return
-    if len(failures) == 1:
-        raise failures[0]
-    raise FetchError(
-        "artifacts-not-fetched",
-        f"{len(failures)} of {asked} files could not be fetched",
-        why=tuple(f"{error.reference}: {error.what}; {'; '.join(error.why)}" for error in failures),
-        fix=failures[0].fix,
-    )
+def _several(count: str, why: tuple[str, ...], fix: str) -> FetchError:
+    return FetchError("artifacts-not-fetched", f"{count} files could not be fetched", why=why, fix=fix)

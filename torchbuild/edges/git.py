@@ -17,7 +17,7 @@ from torchbuild.edges.git_submodules import submodules_of
 from torchbuild.edges.locators import without_credentials
 from torchbuild.edges.patience import FRUITLESS, Halt, persistently
 from torchbuild.edges.together import all_of
-from torchbuild.errors import FetchError, RecipeError
+from torchbuild.errors import FetchError, RecipeError, StageError
 from torchbuild.model.lock import LockedSubmodule
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class GitEdge:
         with translated(bare):
             self._cache.mkdir(parents=True, exist_ok=True)
         with self._holding(bare):
-            if not git_cache.is_whole(bare, commit):
+            if not git_cache.is_whole(bare, commit, self._running):
                 self._bring_whole(bare, url, commit)
             git_cache.note_whole(bare, commit)
         return bare
@@ -159,10 +159,10 @@ class GitEdge:
         return bare if git_cache.cached(bare, commit) else None
 
     def _together(self, jobs: Sequence[Callable[[], T]], on_done: Callable[[int], None]) -> list[T]:
-        return all_of(jobs, at_once=_AT_ONCE, what="repositories", on_done=on_done, give_up=self._give_up)
+        return all_of(jobs, at_once=_AT_ONCE, several=_not_fetched, on_done=on_done, give_up=self._give_up)
 
     def _give_up(self) -> None:
-        """End what runs and wake what waits; this edge fetches no more."""
+        """End what runs and wake what waits; this edge does no more."""
         self._halt.stop()
         self._running.end()
 
@@ -193,7 +193,7 @@ class GitEdge:
             if not any(sign in said for sign in _UNADVERTISED):
                 raise
             self._bring_history(bare, url, commit)
-        if not git_cache.is_whole(bare, commit):
+        if not git_cache.is_whole(bare, commit, self._running):
             local_git(["update-ref", "-d", mark], cwd=bare)
             raise _no_commit(url, commit, ("seen: the server sent no such commit with a whole tree",))
 
@@ -289,7 +289,7 @@ class GitEdge:
 
     def check_out(self, bare: Path, commit: str, destination: Path, url: str) -> None:
         """A work tree with its own ``.git``, at the commit; see `git_checkout.check_out`."""
-        git_checkout.check_out(bare, commit, destination, url)
+        git_checkout.check_out(bare, commit, destination, url, self._running)
 
     def check_out_all(
         self, wanted: Sequence[tuple[Path, str, Path, str]], on_done: Callable[[int], None]
@@ -301,12 +301,13 @@ class GitEdge:
             on_done: told the index of each that is laid, in the caller's thread.
 
         Raises:
-            As `check_out`.
+            StageError: ``several-not-laid``; for a single one as `check_out`.
+            HostError: as `check_out`, at once: what the others do is ended.
         """
         all_of(
             [partial(self.check_out, *item) for item in wanted],
             at_once=_AT_ONCE,
-            what="work trees",
+            several=_not_laid,
             on_done=on_done,
             give_up=self._give_up,
         )
@@ -314,6 +315,14 @@ class GitEdge:
     def apply_patch(self, tree: Path, patch: Path, strip: int = 1, *, fuzz: bool = False) -> None:
         """Apply all of a patch or nothing; see `patches.apply`, which also tells how loosely it was done."""
         patches.apply(tree, patch, strip=strip, fuzz=fuzz)
+
+
+def _not_fetched(count: str, why: tuple[str, ...], fix: str) -> FetchError:
+    return FetchError("several-not-fetched", f"{count} repositories could not be fetched", why=why, fix=fix)
+
+
+def _not_laid(count: str, why: tuple[str, ...], fix: str) -> StageError:
+    return StageError("several-not-laid", f"{count} work trees could not be laid", why=why, fix=fix)
 
 
 def _no_commit(url: str, commit: str, why: tuple[str, ...]) -> FetchError:

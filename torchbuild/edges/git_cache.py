@@ -17,6 +17,8 @@ from torchbuild.edges.patience import PassingError
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from torchbuild.edges.git_command import Running
+
 __all__ = ["bare_of", "cached", "drop_leftovers", "has_mark", "is_whole", "make", "mark", "note_whole"]
 
 _SETTINGS = """\
@@ -61,12 +63,12 @@ def has_mark(bare: Path, commit: str) -> bool:
     return any(row.endswith(f" {mark(commit)}") for row in packed.splitlines())
 
 
-def is_whole(bare: Path, commit: str) -> bool:
-    """Whether the commit's tree is here, each file of it: git walks all of it."""
+def is_whole(bare: Path, commit: str, running: Running | None = None) -> bool:
+    """Whether the commit's tree is here, each file of it: git walks all of it, and counts in `running`."""
     if not has_mark(bare, commit):
         return False
     walk = ["rev-list", "--objects", "--no-walk", "--quiet", f"{commit}^{{commit}}"]
-    return local_git(walk, cwd=bare).status == 0
+    return local_git(walk, cwd=bare, running=running).status == 0
 
 
 def cached(bare: Path, commit: str) -> bool:

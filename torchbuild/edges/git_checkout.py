@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from torchbuild.edges.atomic import remove_tree, temp_beside, translated
 from torchbuild.edges.git_command import local_git
 from torchbuild.edges.git_failures import failure, words
 from torchbuild.edges.locators import without_credentials
 from torchbuild.errors import FetchError, HostError, StageError
+
+if TYPE_CHECKING:
+    from torchbuild.edges.git_command import Running
 
 __all__ = ["check_out", "commit_time", "one_line"]
 
@@ -57,7 +61,7 @@ def commit_time(bare: Path, commit: str) -> int:
     return int(one_line(["show", "--no-patch", "--format=%ct", f"{commit}^{{commit}}"], bare, commit))
 
 
-def check_out(bare: Path, commit: str, destination: Path, url: str) -> None:
+def check_out(bare: Path, commit: str, destination: Path, url: str, running: Running | None = None) -> None:
     """Lay down the commit with a ``.git`` directory of its own that holds just this commit.
 
     Every file has the commit's time, LFS pointers stay pointers, hooks do not run, submodules are empty
@@ -68,6 +72,7 @@ def check_out(bare: Path, commit: str, destination: Path, url: str) -> None:
         commit: 40 hexadecimal digits.
         destination: does not exist, or is an empty directory.
         url: recorded as the origin, without credentials.
+        running: where each git counts while it runs.
 
     Raises:
         FetchError: ``git-object-missing``.
@@ -86,10 +91,10 @@ def check_out(bare: Path, commit: str, destination: Path, url: str) -> None:
         destination.parent.mkdir(parents=True, exist_ok=True)
     temp = temp_beside(destination)
     try:
-        _lay_down(bare.resolve(), commit, temp, without_credentials(url))
+        _lay_down(bare.resolve(), commit, temp, without_credentials(url), running)
         with translated(destination):
             _set_times(temp, seconds)
-            _git(["update-index", "-q", "--really-refresh"], temp, commit)
+            _git(["update-index", "-q", "--really-refresh"], temp, commit, running)
             os.utime(temp / ".git", (seconds, seconds))
             temp.rename(destination)
     except BaseException:
@@ -101,19 +106,20 @@ def _is_empty(directory: Path) -> bool:
     return directory.is_dir() and next(directory.iterdir(), None) is None
 
 
-def _lay_down(bare: Path, commit: str, tree: Path, url: str) -> None:
-    _git(["init", "--quiet", "--template=", str(tree)], tree.parent, commit)
+def _lay_down(bare: Path, commit: str, tree: Path, url: str, running: Running | None) -> None:
+    _git(["init", "--quiet", "--template=", str(tree)], tree.parent, commit, running)
     config = tree / ".git" / "config"
     quoted = url.replace("\\", "\\\\").replace('"', '\\"')
     with translated(config):
         config.write_text(f'{config.read_text()}{_SETTINGS}[remote "origin"]\n\turl = "{quoted}"\n')
     fetch = ["fetch", "--quiet", "--depth=1", "--no-tags", "--no-write-fetch-head", "--recurse-submodules=no"]
-    _git([*fetch, _GIVER, "--", str(bare), commit], tree, commit)
-    _git(["checkout", "--quiet", "--force", "--no-recurse-submodules", "--detach", commit], tree, commit)
+    _git([*fetch, _GIVER, "--", str(bare), commit], tree, commit, running)
+    lay = ["checkout", "--quiet", "--force", "--no-recurse-submodules", "--detach", commit]
+    _git(lay, tree, commit, running)
 
 
-def _git(arguments: list[str], cwd: Path, commit: str) -> None:
-    ended = local_git(arguments, cwd=cwd)
+def _git(arguments: list[str], cwd: Path, commit: str, running: Running | None) -> None:
+    ended = local_git(arguments, cwd=cwd, running=running)
     if not ended.status:
         return
     known = failure(ended.err, str(cwd), f"check out {commit}")

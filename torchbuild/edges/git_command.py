@@ -66,12 +66,15 @@ class Running:
         """None runs yet."""
         self._lock = threading.Lock()
         self._there: set[subprocess.Popen[bytes]] = set()
+        self._over = False
 
     @contextlib.contextmanager
     def holding(self, process: subprocess.Popen[bytes]) -> Iterator[None]:
-        """Count the process as running; it ends with whatever is raised meanwhile."""
+        """Count the process as running; it ends with whatever is raised meanwhile, or now if all are over."""
         with self._lock:
             self._there.add(process)
+            if self._over:
+                _end(process)
         try:
             yield
         except BaseException:
@@ -82,8 +85,9 @@ class Running:
                 self._there.discard(process)
 
     def end(self) -> None:
-        """End them; who waits for one sees that it was killed."""
+        """End them, and whatever is started later; who waits for one sees that it was killed."""
         with self._lock:
+            self._over = True
             for process in self._there:
                 _end(process)
 
@@ -208,11 +212,16 @@ def _no_git(seen: str) -> HostError:
 
 
 def local_git(
-    arguments: Sequence[str], *, cwd: Path, stdin: bytes = b"", ceiling: Path | None = None
+    arguments: Sequence[str],
+    *,
+    cwd: Path,
+    stdin: bytes = b"",
+    ceiling: Path | None = None,
+    running: Running | None = None,
 ) -> Ended:
     """Run git on this machine only, blind to every configuration but the repository's own.
 
-    Hooks, filters (LFS), end-of-line rewriting and the user's aliases do not act.
+    Hooks, filters (LFS), end-of-line rewriting and the user's aliases do not act. See `git` for the rest.
     """
     environ = {
         "GIT_CONFIG_GLOBAL": os.devnull,
@@ -238,4 +247,5 @@ def local_git(
         "protocol.file.allow": "always",
     }
     options = [part for name, value in switches.items() for part in ("-c", f"{name}={value}")]
-    return git([*options, *arguments], cwd=cwd, environ=environ, stdin=stdin, unset=_CONFIGURATION)
+    told = [*options, *arguments]
+    return git(told, cwd=cwd, environ=environ, stdin=stdin, unset=_CONFIGURATION, running=running)

@@ -5,12 +5,15 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import TYPE_CHECKING, TypeVar
 
-from torchbuild.errors import FetchError, HostError, TorchbuildError
+from torchbuild.errors import HostError, TorchbuildError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["all_of"]
+    Several = Callable[[str, tuple[str, ...], str], TorchbuildError]
+    """Makes one error of several: how many of how many, the reason of each, what to do."""
+
+__all__ = ["all_of", "raise_together"]
 
 T = TypeVar("T")
 
@@ -19,7 +22,7 @@ def all_of(
     jobs: Sequence[Callable[[], T]],
     *,
     at_once: int,
-    what: str,
+    several: Several,
     on_done: Callable[[int], None],
     give_up: Callable[[], None],
 ) -> list[T]:
@@ -28,12 +31,12 @@ def all_of(
     Args:
         jobs: what to do; each in a thread of a pool.
         at_once: how many threads.
-        what: what the jobs bring, in the plural, for the error about several of them.
+        several: makes the error about several of them; see `raise_together`.
         on_done: told the index of each job that ended well; called in the caller's thread.
         give_up: ends what still runs, where the machine cannot go on or the user interrupts.
 
     Raises:
-        FetchError: ``several-not-fetched`` for several failures; a single one as it was raised.
+        TorchbuildError: what `several` makes of several failures; a single one as it was raised.
         HostError: the first one, without waiting for the others.
     """
     found: dict[int, T] = {}
@@ -55,17 +58,20 @@ def all_of(
                 future.cancel()
             give_up()
             raise
-    _raise_together([failed[index] for index in sorted(failed)], len(jobs), what)
+    raise_together([failed[index] for index in sorted(failed)], len(jobs), several)
     return [found[index] for index in range(len(jobs))]
 
 
-def _raise_together(failures: list[TorchbuildError], asked: int, what: str) -> None:
+def raise_together(failures: Sequence[TorchbuildError], asked: int, several: Several) -> None:
+    """Nothing where nothing failed, a single failure as it was raised, else one error that tells of each.
+
+    Args:
+        failures: what failed, in the order asked for.
+        asked: how many jobs there were.
+        several: makes the error out of "2 of 3", the reasons, and what the first one asks for.
+    """
     if len(failures) == 1:
         raise failures[0]
     if failures:
-        raise FetchError(
-            "several-not-fetched",
-            f"{len(failures)} of {asked} {what} could not be fetched",
-            why=tuple(f"{error.reference}: {error.what}; {'; '.join(error.why)}" for error in failures),
-            fix=failures[0].fix,
-        )
+        why = tuple(f"{error.reference}: {error.what}; {'; '.join(error.why)}" for error in failures)
+        raise several(f"{len(failures)} of {asked}", why, failures[0].fix)
