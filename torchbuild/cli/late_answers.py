@@ -28,7 +28,6 @@ def locked_late_sources(
     brought = (*answer.brought, *(module.path for module in answer.source.submodules))
     found = []
     for late in late_sources(recipe, answer.tree, asked.cache, brought):
-        commit = there.git.resolve_ref(late.url, late.ref)
-        there.git.fetch_commit(late.url, commit)
+        _, commit = there.git.locate(late.url, late.ref)
         found.append(LockedSubmodule(path=late.to, url=late.url, commit=commit))
     return tuple(sorted(found, key=lambda module: module.path))
