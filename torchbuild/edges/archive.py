@@ -119,8 +119,7 @@ def read_member(archive: Path, name_suffix: str, *, strip: int = 1) -> bytes | N
     wanted = tuple(name_suffix.split("/"))
     with contextlib.closing(members(archive)) as packed:
         for member in packed:
-            parts = tuple(part for part in member.name.split("/") if part not in ("", "."))
-            if member.kind == "file" and parts[strip:] == wanted:
+            if member.kind == "file" and _split(member.name)[strip:] == wanted:
                 return _bytes_of(archive, member)
     return None
 
@@ -139,12 +138,10 @@ def read_members(archive: Path, wanted: Callable[[str], bool], *, strip: int = 1
     found, layer = {}, _Layer(archive, None, LIMIT_BYTES)
     with contextlib.closing(members(archive)) as packed:
         for member in packed:
-            layer.lay(member, strip, ())
-            parts = [part for part in member.name.split("/") if part not in ("", ".")][strip:]
-            if member.kind in ("file", "hardlink") and parts and ".." not in parts:
-                name = "/".join(parts)
-                if wanted(name) and member.kind == "file":
-                    found[name] = _bytes_of(archive, member)
+            name = "/".join(layer.lay(member, strip, ()))
+            is_asked = name and member.kind in ("file", "hardlink") and wanted(name)
+            if is_asked and member.kind == "file":
+                found[name] = _bytes_of(archive, member)
     layer.finish(None)
     return found
 
@@ -171,15 +168,18 @@ class _Layer:
         self._kinds: dict[_Parts, str] = {(): "directory"}
         self._links: dict[_Parts, Member] = {}
 
-    def lay(self, member: Member, strip: int, only: _Parts) -> None:
-        """Check the member, then write it unless it is a link, lies outside `only`, or has no name left."""
+    def lay(self, member: Member, strip: int, only: _Parts) -> _Parts:
+        """Check the member, then write it unless it is a link, lies outside `only`, or has no name left.
+
+        Returns the name that it has then, empty where it is passed over.
+        """
         parts = self._checked(member)
         self._count(member)
         if len(parts) <= strip and member.kind != "directory":
             self._refuse_strip(member, strip)
         parts = parts[strip:]
         if not parts or parts[: len(only)] != only:
-            return
+            return ()
         self._take_name(member, parts)
         if member.kind == "file" and self._root is not None:
             self._write(self._root.joinpath(*parts), member)
@@ -187,6 +187,7 @@ class _Layer:
             self._link(member, parts, strip)
         elif member.kind == "symlink":
             self._links[parts] = member
+        return parts
 
     def finish(self, only: str | None) -> None:
         """Lay the links, each after it was seen to stay inside."""
@@ -333,12 +334,16 @@ def _safe_parts(name: str) -> _Parts:
         raise ValueError("an absolute name")
     if "\0" in name or len(os.fsencode(name)) > LONGEST_NAME:
         raise ValueError("a name that no file can have")
-    parts = tuple(part for part in name.split("/") if part not in ("", "."))
+    parts = _split(name)
     if ".." in parts:
         raise ValueError("a name with '..'")
     if any(len(os.fsencode(part)) > _LONGEST_PART for part in parts):
         raise ValueError("a name that no file can have")
     return parts
+
+
+def _split(name: str) -> _Parts:
+    return tuple(part for part in name.split("/") if part not in ("", "."))
 
 
 def _copy(data: IO[bytes], file: BinaryIO, size: int, archive: Path) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
@@ -19,6 +19,7 @@ from torchbuild.edges.atomic import translated, write_bytes
 from torchbuild.edges.git_checkout import one_line
 from torchbuild.edges.git_command import local_git
 from torchbuild.errors import StageError
+from torchbuild.model.inner_path import leaves
 
 __all__ = ["TreeFiles", "Wanted", "moved_from", "of_archive", "of_commit", "of_directory", "patched"]
 
@@ -173,10 +174,5 @@ def _lay(tree: Path, files: Mapping[str, bytes]) -> None:
     with translated(tree):
         tree.mkdir()
     for name, content in files.items():
-        if _is_inside(name):
+        if not leaves(name):
             write_bytes(tree / name, content)
-
-
-def _is_inside(name: str) -> bool:
-    parts: Collection[str] = name.split("/")
-    return not name.startswith("/") and ".." not in parts and "" not in parts
