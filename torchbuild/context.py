@@ -130,7 +130,7 @@ class Git(Protocol):
         """
         ...
 
-    def apply_patch(self, tree: Path, patch: Path, strip: int = 1) -> None:
+    def apply_patch(self, tree: Path, patch: Path) -> None:
         """Apply strictly; StageError(patch-does-not-apply) with the patch's name and git's words."""
         ...
 

@@ -81,3 +81,15 @@ def test_remote_trees_do_not_read_local_repositories(edge: GitEdge, web_server: 
     with pytest.raises(FetchError) as caught:
         edge.locked_submodules(f"{web_server.url}/git/outer/.git", commit)
     assert caught.value.reference == "submodule-url-refused"
+
+
+def test_what_is_cached_is_not_fetched_for_its_submodules(
+    edge: GitEdge, nested: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To lock again is to look: git walks no tree that was found whole before."""
+    url, commit = str(nested.path), nested.git("rev-parse", "HEAD")
+    found = edge.locked_submodules(url, commit)
+    fetched: list[str] = []
+    monkeypatch.setattr(GitEdge, "fetch_commit", lambda _self, url, _commit: fetched.append(url))
+    assert edge.locked_submodules(url, commit) == found
+    assert fetched == []

@@ -132,7 +132,7 @@ class FakeGit:
             self.check_out(*item)
             on_done(index)
 
-    def apply_patch(self, tree: Path, patch: Path, strip: int = 1) -> None:
+    def apply_patch(self, tree: Path, patch: Path) -> None:
         """Keep the patch."""
         self.applied.append((patch.name, patch.read_bytes()))
 

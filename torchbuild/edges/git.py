@@ -246,10 +246,10 @@ class GitEdge:
         return rules.status == 0
 
     def locked_submodules(self, url: str, commit: str) -> tuple[LockedSubmodule, ...]:
-        """All submodules of a commit, nested ones included, paths from the top, sorted; each one fetched.
+        """All submodules of a commit, nested ones included, paths from the top, sorted; each is cached then.
 
         Raises:
-            FetchError: as `fetch_commit` and `submodules`.
+            FetchError: as `fetch_commit` and `submodules_of`.
         """
         level = [LockedSubmodule(path="", url=url, commit=commit)]
         found: dict[str, LockedSubmodule] = {}
@@ -260,32 +260,14 @@ class GitEdge:
         return tuple(found[path] for path in sorted(found))
 
     def _children(self, parent: LockedSubmodule) -> list[LockedSubmodule]:
-        bare = self.fetch_commit(parent.url, parent.commit)
+        bare = self.cached(parent.url, parent.commit) or self.fetch_commit(parent.url, parent.commit)
         prefix = f"{parent.path}/" if parent.path else ""
-        children = self.submodules(bare, parent.commit, parent.url)
+        children = submodules_of(bare, parent.commit, parent.url)
         return [child.model_copy(update={"path": prefix + child.path}) for child in children]
-
-    def submodules(self, bare: Path, commit: str, url: str) -> tuple[LockedSubmodule, ...]:
-        """The submodules of one commit, nested ones not included; see `git_submodules.submodules_of`."""
-        return submodules_of(bare, commit, url)
-
-    def show(self, bare: Path, commit: str, path: str) -> bytes | None:
-        """The bytes of one file at a commit, symbolic links within the tree followed; None: no such file."""
-        asked = f"{commit}:{path}\n".encode()
-        answer = local_git(["cat-file", "--batch", "--follow-symlinks"], cwd=bare, stdin=asked)
-        head, _, body = answer.out.partition(b"\n")
-        fields = head.split()
-        if "\n" in path or len(fields) != 3 or fields[1] != b"blob":  # noqa: PLR2004  id, kind, size
-            return None
-        return body[: int(fields[2])]
 
     def commit_time(self, bare: Path, commit: str) -> int:
         """When the commit was made, in seconds since the epoch: what SOURCE_DATE_EPOCH becomes."""
         return git_checkout.commit_time(bare, commit)
-
-    def tree_id(self, bare: Path, commit: str) -> str:
-        """The id of the commit's tree, 40 hexadecimal digits: equal trees have equal ids."""
-        return git_checkout.one_line(["rev-parse", "--verify", f"{commit}^{{tree}}"], bare, commit)
 
     def check_out(self, bare: Path, commit: str, destination: Path, url: str) -> None:
         """A work tree with its own ``.git``, at the commit; see `git_checkout.check_out`."""
@@ -312,9 +294,9 @@ class GitEdge:
             give_up=self._give_up,
         )
 
-    def apply_patch(self, tree: Path, patch: Path, strip: int = 1, *, fuzz: bool = False) -> None:
-        """Apply all of a patch or nothing; see `patches.apply`, which also tells how loosely it was done."""
-        patches.apply(tree, patch, strip=strip, fuzz=fuzz)
+    def apply_patch(self, tree: Path, patch: Path) -> None:
+        """Apply all of a patch or nothing; see `patches.apply`."""
+        patches.apply(tree, patch)
 
 
 def _not_fetched(count: str, why: tuple[str, ...], fix: str) -> FetchError:
