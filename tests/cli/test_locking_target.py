@@ -11,6 +11,7 @@ import pytest
 
 from torchbuild.cli.locking import _resolver
 from torchbuild.cli.recipe_files import read_recipe
+from torchbuild.edges import package_index
 from torchbuild.resolve.glibc import run_time_glibc
 
 
@@ -44,6 +45,20 @@ def test_a_requirement_fits_the_oldest_target(recipe: Path, index: str, target: 
     survey: Any = SimpleNamespace(python=SimpleNamespace(version="3.13.5"))
     glibc = run_time_glibc(wanted.target.glibc, "2.41")
 
-    (found,) = _resolver(wanted, survey, there, glibc)(("native",), ())
+    (found,) = _resolver(wanted, survey, there)(("native",), (), glibc)
 
     assert found.name.startswith(f"native-{version}-")
+
+
+def test_pip_is_asked_once_a_lock(recipe: Path, index: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To start it costs half a second each time, and it says the same each time."""
+    for name in ("SSL_CERT_FILE", "PIP_CERT", "REQUESTS_CA_BUNDLE"):
+        monkeypatch.delenv(name, raising=False)
+    asked: list[str] = []
+    monkeypatch.setattr(package_index, "machine_authorities", lambda: asked.append("") or "")
+    there: Any = SimpleNamespace(mirrors=SimpleNamespace(index_url=index))
+    survey: Any = SimpleNamespace(python=SimpleNamespace(version="3.13.5"))
+    resolve = _resolver(read_recipe(recipe), survey, there)
+
+    assert resolve(("native",), (), "2.41") == resolve(("native",), (), "2.34")
+    assert len(asked) == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, cast
 from urllib.parse import urlsplit
@@ -116,10 +117,11 @@ def _make_lock(recipe: Recipe, there: World, tell: Tell) -> Lock:
     asked = ask(recipe, era_fact(era), answer.tree, survey.compilers(), answer.epoch)
     late = locked_late_sources(recipe, answer, asked, there)
     tell("resolving requirements for Python " + survey.python.version)
-    resolve = _resolver(recipe, survey, there, run_time_glibc(recipe.target.glibc, survey.glibc))
-    run = resolve(recipe.wheel.requires or (), ())
+    resolve = _resolver(recipe, survey, there)
+    glibc = run_time_glibc(recipe.target.glibc, survey.glibc)
+    run = resolve(recipe.wheel.requires or (), (), glibc)
     pins = tuple(f"{name}=={version}" for name, version in _pins(run))
-    everything = resolve(verify_requirements(recipe), pins)
+    everything = resolve(verify_requirements(recipe), pins, glibc)
     kept = {item.sha256 for item in run}
     return lock_of(
         recipe,
@@ -132,9 +134,7 @@ def _make_lock(recipe: Recipe, there: World, tell: Tell) -> Lock:
             tree=dict(answer.tree),
             unpinned=(*answer.unpinned, *unlaid(asked.fetches, _laid(recipe, answer, late))),
             survey=survey,
-            build_requires=_resolver(recipe, survey, there, survey.glibc)(
-                build_requirements(recipe, era, declared), ()
-            ),
+            build_requires=resolve(build_requirements(recipe, era, declared), (), survey.glibc),
             run_requires=run,
             verify_requires=tuple(item for item in everything if item.sha256 not in kept),
         ),
@@ -155,11 +155,21 @@ def _pins(artifacts: tuple[Artifact, ...]) -> list[tuple[str, str]]:
     return [(str(name), str(version)) for name, version, _, _ in parsed]
 
 
-Resolve = Callable[[tuple[str, ...], tuple[str, ...]], tuple[Artifact, ...]]
+Resolve = Callable[[tuple[str, ...], tuple[str, ...], str], tuple[Artifact, ...]]
 
 
-def _resolver(recipe: Recipe, survey: Survey, there: World, glibc: str) -> Resolve:
-    def resolve(requirements: tuple[str, ...], constraints: tuple[str, ...]) -> tuple[Artifact, ...]:
+def _resolver(recipe: Recipe, survey: Survey, there: World) -> Resolve:
+    """Requirements and constraints to wheels for a glibc; what pip is told here is asked once for all."""
+
+    @cache
+    def authorities() -> str:
+        from torchbuild.edges.package_index import machine_authorities  # noqa: PLC0415  as below
+
+        return machine_authorities()
+
+    def resolve(
+        requirements: tuple[str, ...], constraints: tuple[str, ...], glibc: str
+    ) -> tuple[Artifact, ...]:
         if not requirements:
             return ()
         from torchbuild.edges.requirements import resolve_requirements  # noqa: PLC0415  a made lock needs none
@@ -171,6 +181,7 @@ def _resolver(recipe: Recipe, survey: Survey, there: World, glibc: str) -> Resol
             glibc=glibc,
             constraints=constraints,
             index_url=there.mirrors.index_url,
+            authorities=authorities,
         )
 
     return resolve

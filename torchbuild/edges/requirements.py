@@ -21,7 +21,7 @@ from torchbuild.errors import FetchError, HostError, RecipeError
 from torchbuild.model.artifact import Artifact, is_sha256
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 __all__ = ["resolve_requirements"]
 
@@ -50,6 +50,7 @@ def resolve_requirements(
     glibc: str,
     constraints: Sequence[str] = (),
     index_url: str = "",
+    authorities: Callable[[], str] = machine_authorities,
 ) -> tuple[Artifact, ...]:
     """Each wheel that an empty environment of the target needs, by its digest, sorted by locator.
 
@@ -60,6 +61,7 @@ def resolve_requirements(
         glibc: of the target, such as ``2.28``: no wheel needs a newer one.
         constraints: requirements that narrow what is chosen and add nothing.
         index_url: the index to choose from; empty: the resolver's own default.
+        authorities: the file of certificate authorities, asked where no variable of the environment has it.
 
     Raises:
         RecipeError: ``requirement-invalid``, ``requirements-unsolvable``, ``no-wheel-for-target``.
@@ -73,7 +75,8 @@ def resolve_requirements(
         for name, lines in wanted.items():
             (Path(directory) / f"{name}.txt").write_text("".join(f"{_checked(line)}\n" for line in lines))
         arguments = _arguments(python_version, machine, glibc)
-        lock = tomllib.loads(_compile(Path(directory), arguments, index_url))
+        environ = _environ(index_url, authorities)
+        lock = tomllib.loads(_compile(Path(directory), arguments, environ))
     tags = target_tags(python_version, machine, glibc)
     chosen = [_artifact(package, tags) for package in lock.get("packages", [])]
     return tuple(sorted(chosen, key=lambda artifact: artifact.locator))
@@ -110,7 +113,21 @@ def _arguments(python_version: str, machine: str, glibc: str) -> list[str]:
     ]
 
 
-def _compile(directory: Path, arguments: list[str], index_url: str) -> str:
+def _environ(index_url: str, authorities: Callable[[], str]) -> dict[str, str]:
+    """How the index is reached, and nothing else of this machine."""
+    environ = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    # Only uv's own variable names the authorities to uv; requests and pip have others.
+    if not environ.get("SSL_CERT_FILE"):
+        file = os.environ.get("PIP_CERT") or os.environ.get("REQUESTS_CA_BUNDLE") or authorities()
+        environ |= {"SSL_CERT_FILE": file} if file else {}
+    if index_url:
+        environ["UV_DEFAULT_INDEX"] = (
+            index_url  # not an option: it may hold a password, and options are public
+        )
+    return environ | {"LC_ALL": "C.UTF-8", "PIP_CONFIG_FILE": os.devnull}
+
+
+def _compile(directory: Path, arguments: list[str], environ: dict[str, str]) -> str:
     """What uv writes as pylock.toml."""
     from uv import find_uv_bin  # noqa: PLC0415  looks for the program when it is imported
 
@@ -118,22 +135,11 @@ def _compile(directory: Path, arguments: list[str], index_url: str) -> str:
         *("pip", "compile", "--format=pylock.toml", "--no-config", "--only-binary=:all:", "--no-header"),
         *("--no-python-downloads", "--color=never", "--no-progress", "--output-file=pylock.toml"),
     ]
-    environ = {name: os.environ[name] for name in _KEPT if name in os.environ}
-    # Only uv's own variable names the authorities to uv; requests and pip have others.
-    if not environ.get("SSL_CERT_FILE"):
-        authorities = (
-            os.environ.get("PIP_CERT") or os.environ.get("REQUESTS_CA_BUNDLE") or machine_authorities()
-        )
-        environ |= {"SSL_CERT_FILE": authorities} if authorities else {}
-    if index_url:
-        environ["UV_DEFAULT_INDEX"] = (
-            index_url  # not an option: it may hold a password, and options are public
-        )
     try:
         ended = subprocess.run(
             [find_uv_bin(), *fixed, *arguments],
             cwd=directory,
-            env={**environ, "LC_ALL": "C.UTF-8", "PIP_CONFIG_FILE": os.devnull},
+            env=environ,
             capture_output=True,
             text=True,
             errors="replace",
