@@ -22,6 +22,7 @@ from torchbuild.cli.places import places
 from torchbuild.cli.recipe_files import read_recipe
 from torchbuild.cli.source_answers import SourceAnswer, SourceReader, series_names
 from torchbuild.edges.atomic import sha256_of
+from torchbuild.edges.web import Web
 from torchbuild.errors import RecipeError, TorchbuildError
 
 SERIES = "# patches of Debian\nfirst.patch\n\nsecond.patch -p1  # upstream\n  third.patch\n"
@@ -521,3 +522,20 @@ def test_a_digest_that_nobody_signed_is_said_to_be_believed(recipe: Path, tree: 
         "debian:sid/thing/thing_1.0.tar.gz: its digest is what the mirror said, and the mirror"
     )
     assert given.unpinned == ()
+
+
+def test_no_connection_to_a_mirror_stays_open(
+    recipe: Path, tree: Path, debian: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A lock takes minutes after the source was read; a mirror need not hold a line for that long."""
+    opened: list[Web] = []
+    closed: list[Web] = []
+    opening, closing = Web.__init__, Web.close
+    monkeypatch.setattr(Web, "__init__", lambda web, **more: (opening(web, **more), opened.append(web))[0])
+    monkeypatch.setattr(Web, "close", lambda web: (closing(web), closed.append(web))[0])
+    overlay = '[[source.overlay]]\narchive = "debian:sid/thing/thing_1.0.tar.gz"\nto = "x"\n'
+
+    read(recipe, f'{PATH}{overlay}[machine]\ndebian_mirror = "{debian}"\n')
+
+    assert len(opened) > 1
+    assert {id(web) for web in closed} == {id(web) for web in opened}

@@ -112,9 +112,14 @@ class SourceReader:
     def __init__(self, there: World) -> None:
         self._there = there
         self._doubts: list[str] = []
+        self._open = contextlib.ExitStack()
 
     def read(self, recipe: Recipe) -> SourceAnswer:
         """The source, exactly, and its telling files as they will be once all patches are applied."""
+        with self._open:
+            return self._read(recipe)
+
+    def _read(self, recipe: Recipe) -> SourceAnswer:
         source = recipe.source
         series = (
             self._artifact(source.series.archive, source.series.sha256, "source.series")
@@ -219,7 +224,8 @@ class SourceReader:
         from torchbuild.edges.debian import DebianMirror  # noqa: PLC0415  only a lock in the making asks a mirror
         from torchbuild.edges.web import Web  # noqa: PLC0415
 
-        return DebianMirror(Web(), self._there.places.cache, self._there.mirrors)
+        web = self._open.enter_context(contextlib.closing(Web()))
+        return DebianMirror(web, self._there.places.cache, self._there.mirrors)
 
     def _debian(self, where: str, sha256: str | None) -> Artifact:
         suite, package, file = split_debian(where)
