@@ -93,6 +93,18 @@ def test_limits_are_asked_for(podman: Engine) -> None:
     assert words >= {f"--cpus={os.cpu_count()}", "--memory=1610612736b", "--memory-swap=1610612736b"}
 
 
+def test_processors_that_the_engine_cannot_limit_are_inherited(podman: Engine) -> None:
+    """Where podman has no control group for them, its client may use as many as there are jobs; so may all."""
+    podman.answers(
+        f"case $* in *CgroupControllers*) echo '[]' ;; *)"
+        f" grep Cpus_allowed_list /proc/self/status >{podman.top}/seen; {ISOLATED} ;; esac"
+    )
+    run(podman.executor(jobs=1), podman.top)
+    (number,) = (podman.top / "seen").read_text().split()[1:]
+    assert number.isdecimal()
+    assert [word for word in podman.asked()[-1] if word.startswith("--cpus")] == []
+
+
 def test_a_limit_that_the_engine_ignores_is_an_error(podman: Engine) -> None:
     """Podman of an ordinary user takes the option and limits nothing where it has no control group for it."""
     podman.answers(f"case $* in *CgroupControllers*) echo '[]' ;; *) {ISOLATED} ;; esac")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from torchbuild.edges.engine import find_engine, is_rootless, limits_memory
+from torchbuild.edges.engine import can_limit, find_engine, is_rootless
 from torchbuild.errors import HostError
 
 
@@ -85,17 +85,17 @@ def test_rootless_docker_is_known(answer: str, expected: bool, engines: Path) ->
 @pytest.mark.parametrize(
     ("engine", "answer", "expected"),
     [
-        pytest.param("podman", "[cpuset cpu memory pids]", True, id="podman of root"),
-        pytest.param("podman", "[cpu memory pids]", True, id="podman of a user, delegated"),
-        pytest.param("podman", "[]", False, id="podman of a user on cgroup v1"),
-        pytest.param("podman", "[cpu pids]", False, id="podman without that controller"),
-        pytest.param("docker", "true", True, id="docker"),
-        pytest.param("docker", "false", False, id="docker without that controller"),
+        pytest.param("podman", "[cpuset cpu memory pids]", {"cpu", "memory"}, id="podman of root"),
+        pytest.param("podman", "[memory pids]", {"memory"}, id="podman of a user, not all delegated"),
+        pytest.param("podman", "[]", set(), id="podman of a user on cgroup v1"),
+        pytest.param("docker", "true true", {"cpu", "memory"}, id="docker"),
+        pytest.param("docker", "false true", {"cpu"}, id="docker without that controller"),
+        pytest.param("docker", "", set(), id="docker that does not say"),
     ],
 )
-def test_an_engine_that_limits_no_memory_is_known(
-    engine: str, answer: str, expected: bool, engines: Path
+def test_what_an_engine_cannot_limit_is_known(
+    engine: str, answer: str, expected: set[str], engines: Path
 ) -> None:
     """It would take the option and run without the limit."""
     install(engines, engine, f"echo '{answer}'")
-    assert limits_memory(engine) is expected
+    assert can_limit(engine) == expected

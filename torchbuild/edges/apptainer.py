@@ -107,7 +107,7 @@ class ApptainerExecutor(ContainerExecutor):
         return limited(words, self._jobs)
 
     def _assert_limits(self) -> None:
-        """Apptainer itself ends where it cannot limit what it is asked to."""
+        """Apptainer itself ends where it cannot limit memory; processors are inherited."""
 
     def _limits(self) -> list[str]:
         """Memory alone: processors and the rest are inherited, which needs no control group."""

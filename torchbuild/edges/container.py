@@ -10,13 +10,13 @@ import sys
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Unpack
 
-from torchbuild.edges.engine import engine_argv, find_engine, is_rootless, limits_memory
+from torchbuild.edges.engine import can_limit, engine_argv, find_engine, is_rootless
 from torchbuild.edges.image import has_image, image_missing
 from torchbuild.edges.lifeline import ENTRY, NO_DIRECTORY, NO_PROGRAM, Lifeline, lifeline
 from torchbuild.edges.mounted import MountedExecutor, Room
 from torchbuild.edges.process import attach, capture, run_process
 from torchbuild.edges.sandbox import CAPABILITIES
-from torchbuild.edges.sandbox_limits import limits_to_ask_for
+from torchbuild.edges.sandbox_limits import limited, limits_to_ask_for
 from torchbuild.errors import HostError
 from torchbuild.model.command import BUILD_ROOT, Command
 
@@ -64,7 +64,7 @@ class ContainerExecutor(MountedExecutor):
         super().__init__(**room)
         self._engine = engine
         self._image = image
-        self._is_limitable = self._memory_gib is None
+        self._limitable: frozenset[str] | None = None
         self._labels = dict(labels or {}) | {_ROOT_LABEL: _root_mark(self._mounts.root)}
 
     @property
@@ -182,7 +182,8 @@ class ContainerExecutor(MountedExecutor):
         # `env -i` and not the engine's options: neither the image's variables nor the engine's own get in.
         environ = ["/usr/bin/env", "-i", "--", *(f"{name}={value}" for name, value in exact.environ)]
         entry = ["-c", ENTRY, "sh", exact.cwd, exact.argv[0], pipe, *environ, *exact.argv]
-        return [*self._shell_inside(exact.network, container, options), *entry]
+        words = [*self._shell_inside(exact.network, container, options), *entry]
+        return limited(words, self._jobs) if self._inherits_processors() else words
 
     def _environ(self) -> dict[str, str]:
         """What the engine's own client needs to find its configuration; nothing of it gets inside."""
@@ -207,7 +208,7 @@ class ContainerExecutor(MountedExecutor):
 
     def _limits(self) -> list[str]:
         limits = []
-        if self._jobs is not None:
+        if self._jobs is not None and not self._inherits_processors():
             limits.append(f"--cpus={min(self._jobs, os.cpu_count() or self._jobs)}")
         if self._memory_gib is not None:
             size = int(self._memory_gib * (1 << 30))
@@ -215,8 +216,11 @@ class ContainerExecutor(MountedExecutor):
         return limits
 
     def _assert_limits(self) -> None:
-        """Ask once whether the engine does what `_limits` asks for: one that cannot says nothing."""
-        if not self._is_limitable and not limits_memory(self._engine):
+        """Ask once what the engine can limit: one that cannot takes the options and says nothing."""
+        if self._limitable is not None or (self._jobs is None and self._memory_gib is None):
+            return
+        limitable = can_limit(self._engine)
+        if self._memory_gib is not None and "memory" not in limitable:
             raise HostError(
                 "memory-not-limitable",
                 f"a limit of {self._memory_gib:g} GiB cannot be set with {self.name} on this machine",
@@ -226,7 +230,11 @@ class ContainerExecutor(MountedExecutor):
                 ),
                 fix="Leave machine.memory_gib out and set machine.jobs, or let the scheduler limit the job.",
             )
-        self._is_limitable = True
+        self._limitable = limitable
+
+    def _inherits_processors(self) -> bool:
+        """Whether a container runs on the processors that its client may use: the engine limits none itself."""
+        return self._jobs is not None and self._limitable is not None and "cpu" not in self._limitable
 
     def _user(self) -> list[str]:
         """Results belong to the caller: a rootless engine maps its root to them, docker's daemon is root."""

@@ -7,7 +7,7 @@ from pathlib import PurePath
 from torchbuild.edges.process import capture
 from torchbuild.errors import HostError
 
-__all__ = ["engine_argv", "find_engine", "is_rootless", "limits_memory"]
+__all__ = ["can_limit", "engine_argv", "find_engine", "is_rootless"]
 
 _PREFERRED = ("podman", "docker")
 _PATIENCE_S = 30.0
@@ -54,15 +54,18 @@ def is_rootless(docker: str) -> bool:
     return "rootless" in capture(query, timeout_s=_PATIENCE_S)
 
 
-def limits_memory(engine: str) -> bool:
-    """Whether the engine can limit a container's memory.
+def can_limit(engine: str) -> frozenset[str]:
+    """Which of ``memory`` and ``cpu`` the engine can limit for a container.
 
-    One of an ordinary user often cannot, and podman then says nothing and runs without a limit.
+    One of an ordinary user often can limit neither; podman then takes the options and runs without a limit.
 
     Raises:
         HostError: ``query-failed``.
     """
     if PurePath(engine).name == "podman":
         controllers = capture(engine_argv(engine, "info", "--format", "{{.Host.CgroupControllers}}"))
-        return "memory" in controllers.strip("[] \n").split()
-    return capture(engine_argv(engine, "info", "--format", "{{.MemoryLimit}}")).strip() == "true"
+        return frozenset(controllers.strip("[] \n").split()) & {"memory", "cpu"}
+    answers = capture(engine_argv(engine, "info", "--format", "{{.MemoryLimit}} {{.CPUCfsQuota}}")).split()
+    return frozenset(
+        name for name, answer in zip(("memory", "cpu"), answers, strict=False) if answer == "true"
+    )
