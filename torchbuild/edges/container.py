@@ -233,7 +233,7 @@ class ContainerExecutor(MountedExecutor):
         self._limitable = limitable
 
     def _inherits_processors(self) -> bool:
-        """Whether a container runs on the processors that its client may use: the engine limits none itself."""
+        """Whether a container runs on the processors that its client may use: the engine limits none."""
         return self._jobs is not None and self._limitable is not None and "cpu" not in self._limitable
 
     def _user(self) -> list[str]:
