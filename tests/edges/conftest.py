@@ -13,12 +13,14 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
 
 from torchbuild.edges.git import GitEdge
+from torchbuild.edges.guarded import GuardedExecutor
+from torchbuild.edges.local import LocalExecutor
 from torchbuild.edges.store import DirectoryStore
 
 if TYPE_CHECKING:
@@ -210,6 +212,20 @@ def web_server(start_server: Callable[[], WebServer]) -> WebServer:
 def object_store(tmp_path: Path) -> DirectoryStore:
     """A store that is empty."""
     return DirectoryStore(tmp_path / "store")
+
+
+@pytest.fixture
+def make_guarded(tmp_path: Path) -> Callable[..., GuardedExecutor]:
+    """Guarded executors of this machine, with the interpreter of these tests, that warn of nothing."""
+    # An environment below a temporary directory is not there for a command; what its interpreter leads to is.
+    python = str(Path(sys.executable).resolve())
+
+    def make(top: Path = tmp_path, **more: Any) -> GuardedExecutor:
+        (top / "root").mkdir(parents=True, exist_ok=True)
+        local = LocalExecutor(root=top / "root", store=top / "store", cache=top / "cache")
+        return GuardedExecutor(local, **{"python": python, "root": top / "root", "warn": pytest.fail, **more})
+
+    return make
 
 
 @dataclass

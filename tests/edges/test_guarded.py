@@ -5,12 +5,12 @@ from __future__ import annotations
 import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from torchbuild.edges.guarded import GUARD_FOLDER, GuardedExecutor
-from torchbuild.edges.local import LocalExecutor
 from torchbuild.errors import HostError, StageError
 from torchbuild.model.command import Command
 
@@ -21,11 +21,10 @@ PYTHON = str(Path(sys.executable).resolve())
 class Place:
     """A guarded executor of this machine, what it warned of and where it works."""
 
-    def __init__(self, top: Path, python: str) -> None:
+    def __init__(self, top: Path, make: Callable[..., GuardedExecutor], **more: str) -> None:
         self.top = top
         self.warned: list[str] = []
-        local = LocalExecutor(root=top / "root", store=top / "store", cache=top / "cache")
-        self.executor = GuardedExecutor(local, python=python, root=top / "root", warn=self.warned.append)
+        self.executor = make(top, warn=self.warned.append, **more)
 
     def shell(self, script: str) -> tuple[int, tuple[str, ...]]:
         """Run a script in the build; its exit code and lines."""
@@ -35,9 +34,9 @@ class Place:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
+def place(tmp_path: Path, make_guarded: Callable[..., GuardedExecutor]) -> Place:
     """With the interpreter of these tests."""
-    return Place(tmp_path, PYTHON)
+    return Place(tmp_path, make_guarded)
 
 
 def test_a_swallowed_download_stops_the_build(place: Place) -> None:
@@ -83,10 +82,12 @@ def test_a_command_with_a_network_is_left_alone(place: Place) -> None:
     assert not (place.top / "root" / GUARD_FOLDER).exists()
 
 
-def test_an_interpreter_that_cannot_guard_is_refused(tmp_path: Path) -> None:
+def test_an_interpreter_that_cannot_guard_is_refused(
+    tmp_path: Path, make_guarded: Callable[..., GuardedExecutor]
+) -> None:
     """A command whose guard never spoke does not count, even if it ended well."""
     with pytest.raises(HostError) as caught:
-        Place(tmp_path, "/bin/true").shell("exit 0")
+        Place(tmp_path, make_guarded, python="/bin/true").shell("exit 0")
 
     assert caught.value.reference == "guard-silent"
 
@@ -130,11 +131,10 @@ exit 93
     [(SILENT, "a.example"), ("#!/bin/sh\nexit 93\n", "something; what it was is not on record")],
 )
 def test_a_guard_that_stopped_a_build_is_believed_without_its_record(
-    tmp_path: Path, script: str, wanted: str
+    tmp_path: Path, make_guarded: Callable[..., GuardedExecutor], script: str, wanted: str
 ) -> None:
     """Its exit code alone means that a network was asked for; the name is what it said aloud."""
-    (tmp_path / "root").mkdir()
-    place = Place(tmp_path, "/torchbuild/python")
+    place = Place(tmp_path, make_guarded, python="/torchbuild/python")
     (tmp_path / "root/python").write_text(script, encoding="utf-8")
     (tmp_path / "root/python").chmod(0o755)
 

@@ -5,20 +5,18 @@ from __future__ import annotations
 import socket
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from torchbuild.context import Completed
 from torchbuild.edges.guarded import GuardedExecutor
-from torchbuild.edges.local import LocalExecutor
 from torchbuild.edges.relay import RELAY_FOLDER, relayed
 from torchbuild.errors import StageError, UsageError
 from torchbuild.model.command import Command
 
-PYTHON = str(Path(sys.executable).resolve())
-"""An environment below a temporary directory is not there for a command; what its interpreter leads to is."""
+Make = Callable[..., GuardedExecutor]
 
 ASK = """
 import socket, sys
@@ -50,52 +48,44 @@ def server() -> Iterator[int]:
     listener.close()
 
 
-def ask(top: Path, port: int, endpoints: tuple[str, ...]) -> Completed:
+def ask(executor: GuardedExecutor, top: Path, port: int) -> Completed:
     """Ask the server from a build in a network namespace."""
-    root = top / "root"
-    local = LocalExecutor(root=root, store=top / "store", cache=top / "cache")
-    executor = GuardedExecutor(local, python=PYTHON, root=root, warn=pytest.fail, endpoints=endpoints)
-    command = Command(argv=(PYTHON, "-I", "-S", "-c", ASK, str(port)))
+    command = Command(argv=(str(Path(sys.executable).resolve()), "-I", "-S", "-c", ASK, str(port)))
     return executor.run(command, log=top / "log")
 
 
-def test_a_named_endpoint_answers_in_a_build(tmp_path: Path, server: int) -> None:
+def test_a_named_endpoint_answers_in_a_build(tmp_path: Path, server: int, make_guarded: Make) -> None:
     """Through the build's namespace, by the address that the recipe names; however long its path is."""
     top = tmp_path / ("long" * 30)
     (top / "root").mkdir(parents=True)
 
     with relayed([f"127.0.0.1:{server}"], top / "root") as endpoints:
-        assert ask(top, server, endpoints).tail == ("b'KEY'",)
+        assert ask(make_guarded(top, endpoints=endpoints), top, server).tail == ("b'KEY'",)
 
 
-def test_an_endpoint_that_is_not_named_does_not(tmp_path: Path, server: int) -> None:
+def test_an_endpoint_that_is_not_named_does_not(tmp_path: Path, server: int, make_guarded: Make) -> None:
     """The build's loopback device is its own: the same port of this machine is not there."""
     (tmp_path / "root").mkdir()
-
     with relayed(["127.0.0.1:9"], tmp_path / "root") as endpoints:
-        assert ask(tmp_path, server, endpoints).exit_code == 1
+        assert ask(make_guarded(endpoints=endpoints), tmp_path, server).exit_code == 1
 
 
-def test_an_endpoint_that_is_down_hangs_up(tmp_path: Path) -> None:
+def test_an_endpoint_that_is_down_hangs_up(tmp_path: Path, make_guarded: Make) -> None:
     """A compiler cache falls back to compiling; the build is not stopped."""
     (tmp_path / "root").mkdir()
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # bound, and nobody listens
         port = taken.getsockname()[1]
         with relayed([f"127.0.0.1:{port}"], tmp_path / "root") as endpoints:
-            assert ask(tmp_path, port, endpoints).exit_code in (0, 1)
+            assert ask(make_guarded(endpoints=endpoints), tmp_path, port).exit_code in (0, 1)
 
 
-def test_other_addresses_are_asked_for_in_vain(tmp_path: Path) -> None:
+def test_other_addresses_are_asked_for_in_vain(tmp_path: Path, make_guarded: Make) -> None:
     """Naming an endpoint opens nothing else."""
     (tmp_path / "root").mkdir()
-    with relayed(["cache.example:6379"], tmp_path / "root") as endpoints:
-        local = LocalExecutor(root=tmp_path / "root", store=tmp_path / "s", cache=tmp_path / "c")
-        executor = GuardedExecutor(
-            local, python=PYTHON, root=tmp_path / "root", warn=pytest.fail, endpoints=endpoints
-        )
-        with pytest.raises(StageError) as caught:
-            executor.run(Command(argv=("/usr/bin/getent", "hosts", "other.example")), log=tmp_path / "log")
+    command = Command(argv=("/usr/bin/getent", "hosts", "other.example"))
+    with relayed(["cache.example:6379"], tmp_path / "root") as endpoints, pytest.raises(StageError) as caught:
+        make_guarded(endpoints=endpoints).run(command, log=tmp_path / "log")
 
     assert "other.example" in caught.value.what
 
