@@ -6,13 +6,14 @@ import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from torchbuild.knowledge.tables import switch_needs
+from torchbuild.model.lock import Expectation
 from torchbuild.shim.cache import Entry, is_true, parse_cache
 from torchbuild.shim.gate import compare
 
@@ -47,8 +48,11 @@ def test_a_build_that_is_as_asked_passes(cache: Cache, refusals: Callable[[Cache
     assert refusals(cache) == {}
 
 
-BY_NAME = ("switch", "option", "text", "exact", "path")
+KINDS: tuple[str, ...] = get_args(Expectation.model_fields["kind"].annotation)
+BY_NAME = KINDS[: KINDS.index("every")]
 """Kinds that look at one entry; the others at all that match."""
+COMPARED = tuple(kind for kind in KINDS if kind not in ("only", "found"))
+"""Kinds that compare values."""
 
 
 def _named(item: Item, cache: Cache) -> list[str]:
@@ -68,20 +72,6 @@ def _flipped(item: Item, entry: Entry | None) -> Entry:
     if item["kind"] in ("switch", "option"):
         return Entry("BOOL", "OFF" if _state(entry) == "ON" else "ON")
     return Entry("STRING" if entry is None else entry.type, "/opt/other")
-
-
-COMPARED = (
-    "switch",
-    "option",
-    "text",
-    "exact",
-    "path",
-    "every",
-    "every-contains",
-    "contains",
-    "within",
-    "each",
-)
 
 
 def test_every_value_that_is_another_is_refused_by_name(

@@ -18,6 +18,7 @@ from torchbuild.edges.trees import StoreTrees
 from torchbuild.edges.workspace import DirectoryWorkspace, open_workspace
 from torchbuild.model.artifact import Artifact
 from torchbuild.model.command import Command
+from torchbuild.model.stage import StageResult, stage_key
 from torchbuild.report.events import Event
 
 Answer = tuple[int, Sequence[str]]
@@ -220,27 +221,44 @@ def world(tmp_path: Path) -> Iterator[World]:
 @pytest.fixture
 def make_wheel() -> Callable[..., Path]:
     """Write a wheel without libraries, right in name, metadata and RECORD."""
+    return _wheel
 
-    def build(folder: Path, *, version: str = "1.0.0+demo", requires: Sequence[str] = ()) -> Path:
-        tag = "cp313-cp313-linux_x86_64"
-        info = f"torchlet-{version}.dist-info"
-        metadata = ["Metadata-Version: 2.1", "Name: torchlet", f"Version: {version}"]
-        metadata += [f"Requires-Dist: {line}" for line in requires]
-        members = {
-            "torchlet/__init__.py": b"",
-            f"{info}/METADATA": "\n".join([*metadata, ""]).encode(),
-            f"{info}/WHEEL": f"Wheel-Version: 1.0\nRoot-Is-Purelib: false\nTag: {tag}\n".encode(),
-        }
-        record = [f"{name},sha256={_digest(content)},{len(content)}" for name, content in members.items()]
-        members[f"{info}/RECORD"] = "\n".join([*record, f"{info}/RECORD,,", ""]).encode()
-        folder.mkdir(parents=True, exist_ok=True)
-        path = folder / f"torchlet-{version}-{tag}.whl"
-        with zipfile.ZipFile(path, "w") as archive:
-            for name, content in members.items():
-                archive.writestr(zipfile.ZipInfo(name), content)
-        return path
 
-    return build
+@pytest.fixture
+def make_known_wheel(world: World) -> Callable[[str], Callable[..., Path]]:
+    """Write such wheels, the digest of each on record as what a stage, which is named, has seen."""
+
+    def of(stage: str) -> Callable[..., Path]:
+        def build(folder: Path) -> Path:
+            wheel = _wheel(folder)
+            digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+            result = StageResult(summary="", evidence=(("sha256", digest),))
+            world.context.records.remember(stage, stage_key(stage, 1, None), (), result)
+            return wheel
+
+        return build
+
+    return of
+
+
+def _wheel(folder: Path, *, version: str = "1.0.0+demo", requires: Sequence[str] = ()) -> Path:
+    tag = "cp313-cp313-linux_x86_64"
+    info = f"torchlet-{version}.dist-info"
+    metadata = ["Metadata-Version: 2.1", "Name: torchlet", f"Version: {version}"]
+    metadata += [f"Requires-Dist: {line}" for line in requires]
+    members = {
+        "torchlet/__init__.py": b"",
+        f"{info}/METADATA": "\n".join([*metadata, ""]).encode(),
+        f"{info}/WHEEL": f"Wheel-Version: 1.0\nRoot-Is-Purelib: false\nTag: {tag}\n".encode(),
+    }
+    record = [f"{name},sha256={_digest(content)},{len(content)}" for name, content in members.items()]
+    members[f"{info}/RECORD"] = "\n".join([*record, f"{info}/RECORD,,", ""]).encode()
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"torchlet-{version}-{tag}.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(zipfile.ZipInfo(name), content)
+    return path
 
 
 def _digest(content: bytes) -> str:

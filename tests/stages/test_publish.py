@@ -14,7 +14,6 @@ import pytest
 from torchbuild.edges.trees import StoreTrees
 from torchbuild.errors import HostError, PublishError
 from torchbuild.model.lock import Lock
-from torchbuild.model.stage import StageResult, stage_key
 from torchbuild.resolve.lockfile import parse_lock
 from torchbuild.stages import publish
 
@@ -29,17 +28,10 @@ def test_the_plan_comes_from_the_lock_alone(lock: Lock, nothing_moves: Callable[
 
 
 @pytest.fixture
-def make_wheel(make_wheel: Callable[..., Any], world: Any) -> Callable[..., Any]:
+def make_wheel(make_known_wheel: Callable[..., Any]) -> Callable[..., Any]:
     """A wheel that was verified."""
-
-    def build(folder: Any) -> Any:
-        wheel = make_wheel(folder)
-        digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
-        result = StageResult(summary="", evidence=(("sha256", digest),))
-        world.context.records.remember("verify", stage_key("verify", 1, None), (), result)
-        return wheel
-
-    return build
+    maker: Callable[..., Any] = make_known_wheel("verify")
+    return maker
 
 
 def test_wheel_digest_and_lock_lie_beside_each_other(

@@ -11,7 +11,6 @@ import pytest
 
 from torchbuild.errors import VerifyError
 from torchbuild.model.lock import Lock, LockedVerify
-from torchbuild.model.stage import StageResult, stage_key
 from torchbuild.report.events import Found
 from torchbuild.stages import verify
 
@@ -20,17 +19,10 @@ OK = [(0, []), (0, ["Successfully installed torchlet"]), (0, ["No broken require
 
 
 @pytest.fixture
-def make_wheel(make_wheel: Callable[..., Any], world: Any) -> Callable[..., Any]:
+def make_wheel(make_known_wheel: Callable[..., Any]) -> Callable[..., Any]:
     """A wheel that package has read."""
-
-    def build(folder: Any) -> Any:
-        wheel = make_wheel(folder)
-        digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
-        result = StageResult(summary="", evidence=(("sha256", digest),))
-        world.context.records.remember("package", stage_key("package", 1, None), (), result)
-        return wheel
-
-    return build
+    maker: Callable[..., Any] = make_known_wheel("package")
+    return maker
 
 
 def finding(reference: str, outcome: str = "passed", **more: str) -> dict[str, str]:
