@@ -1,6 +1,6 @@
 """A git host of one's own: a superproject with 37 submodules behind servers that behave as real ones do.
 
-Used by benchmarks/sources.py and by tests/edges/test_git_farm.py. Everything is made from a fixed seed.
+Used by benchmarks/sources.py and by the tests of git. Everything is made from a fixed seed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-__all__ = ["Farm", "Host", "farm"]
+__all__ = ["Farm", "Host", "answer", "farm"]
 
 DIRECT, BELOW = 30, 7
 """Submodules of the superproject itself, and of its first ones: 37 in all, two deep."""
@@ -61,17 +61,11 @@ def _handler(host: Host) -> type[BaseHTTPRequestHandler]:
                 self.close_connection = True
             elif host.busy > 0:
                 host.busy -= 1
-                self._send(502, {}, b"")
+                self.send_response(502)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
             else:
-                self._send(*_backend(host.folder, self, body))
-
-        def _send(self, status: int, fields: dict[str, str], content: bytes) -> None:
-            self.send_response(status)
-            for name, value in fields.items():
-                self.send_header(name, value)
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
+                answer(self, host.folder, unquote(urlsplit(self.path).path), body)
 
         def log_message(self, *args: object) -> None:
             """Say nothing."""
@@ -79,16 +73,15 @@ def _handler(host: Host) -> type[BaseHTTPRequestHandler]:
     return Handler
 
 
-def _backend(folder: Path, request: BaseHTTPRequestHandler, body: bytes) -> tuple[int, dict[str, str], bytes]:
-    """What git's own server program answers."""
-    parts = urlsplit(request.path)
+def answer(request: BaseHTTPRequestHandler, folder: Path, path: str, body: bytes) -> None:
+    """Answer as a web server with git's own server program, for the repositories in `folder`."""
     environ = {
         "PATH": os.environ["PATH"],
         "GIT_PROJECT_ROOT": str(folder),
         "GIT_HTTP_EXPORT_ALL": "1",
         "GIT_PROTOCOL": request.headers.get("Git-Protocol", ""),
-        "PATH_INFO": unquote(parts.path),
-        "QUERY_STRING": parts.query,
+        "PATH_INFO": path,
+        "QUERY_STRING": urlsplit(request.path).query,
         "REQUEST_METHOD": request.command,
         "CONTENT_TYPE": request.headers.get("Content-Type", ""),
         "HTTP_CONTENT_ENCODING": request.headers.get("Content-Encoding", ""),
@@ -97,7 +90,12 @@ def _backend(folder: Path, request: BaseHTTPRequestHandler, body: bytes) -> tupl
     done = subprocess.run(["git", "http-backend"], env=environ, input=body, capture_output=True, check=False)
     head, _, content = done.stdout.partition(b"\r\n\r\n")
     fields = dict(line.split(": ", 1) for line in head.decode().split("\r\n"))
-    return int(fields.pop("Status", "200").split()[0]), fields, content
+    request.send_response(int(fields.pop("Status", "200").split()[0]))
+    for name, value in fields.items():
+        request.send_header(name, value)
+    request.send_header("Content-Length", str(len(content)))
+    request.end_headers()
+    request.wfile.write(content)
 
 
 @contextmanager

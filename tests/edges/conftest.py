@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import os
 import re
 import subprocess
@@ -88,87 +89,83 @@ class WebServer:
         return reply
 
 
-def _handler(server: WebServer) -> type[BaseHTTPRequestHandler]:  # noqa: C901  one class, bound to one server
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+def _loaded(path: Path) -> Any:
+    """A module that lies in no package."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
-        def do_GET(self) -> None:
-            path = unquote(urlsplit(self.path).path)
-            server.asked.append(Asked(path, {name.lower(): value for name, value in self.headers.items()}))
-            if server.replies[path]:
-                server.replies[path].pop(0)(self)
-            elif path.startswith("/git/"):
-                self._git(path)
-            elif path in server.files:
-                self._file(path)
-            else:
-                server.status(404)(self)
 
-        do_POST = do_GET  # noqa: N815
-        do_HEAD = do_GET  # noqa: N815
+_FARM = _loaded(Path(__file__).parents[2] / "benchmarks" / "git_farm.py")
 
-        def _file(self, path: str) -> None:
-            body = server.files[path]
-            tag = server.tags.get(path) or f'"{hashlib.sha256(body).hexdigest()}"'
-            if self.headers.get("If-Modified-Since") == CLOCK:
-                server.status(304)(self)
-                return
-            start, end = self._range(tag, len(body))
-            if start > len(body):
-                server.status(416)(self)
-                return
-            partial = (start, end) != (0, len(body))
-            self.send_response(206 if partial else 200)
-            if partial:
-                self.send_header("Content-Range", f"bytes {start}-{end - 1}/{len(body)}")
-            self.send_header("Content-Type", server.types.get(path, "application/octet-stream"))
-            self.send_header("Content-Length", str(end - start))
-            self.send_header("Accept-Ranges", "bytes")
-            self.send_header("ETag", tag)
-            self.send_header("Last-Modified", CLOCK)
-            self.end_headers()
-            if self.command != "HEAD":
-                self.wfile.write(body[start:end])
 
-        def _range(self, tag: str, length: int) -> tuple[int, int]:
-            wanted = re.fullmatch(r"bytes=(\d*)-(\d*)", self.headers.get("Range", ""))
-            if not wanted or self.headers.get("If-Range", tag) != tag:
-                return 0, length
-            if not wanted[1]:
-                return max(0, length - int(wanted[2])), length
-            return int(wanted[1]), min(length, int(wanted[2]) + 1) if wanted[2] else length
+@pytest.fixture(scope="session")
+def git_farm() -> Any:
+    """The module of the farm that the benchmark of sources times."""
+    return _FARM
 
-        def _git(self, path: str) -> None:
-            """Run git http-backend as a web server would."""
-            environ = {
-                "PATH": os.environ["PATH"],
-                "GIT_PROJECT_ROOT": str(server.repositories),
-                "GIT_HTTP_EXPORT_ALL": "1",
-                "GIT_PROTOCOL": self.headers.get("Git-Protocol", ""),
-                "PATH_INFO": path.removeprefix("/git"),
-                "QUERY_STRING": urlsplit(self.path).query,
-                "REQUEST_METHOD": self.command,
-                "CONTENT_TYPE": self.headers.get("Content-Type", ""),
-                "HTTP_CONTENT_ENCODING": self.headers.get("Content-Encoding", ""),
-                "REMOTE_ADDR": "127.0.0.1",
-            }
-            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            done = subprocess.run(
-                ["git", "http-backend"], env=environ, input=body, capture_output=True, check=False
-            )
-            head, _, content = done.stdout.partition(b"\r\n\r\n")
-            fields = dict(line.split(": ", 1) for line in head.decode().split("\r\n"))
-            self.send_response(int(fields.pop("Status", "200").split()[0]))
-            for name, value in fields.items():
-                self.send_header(name, value)
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
 
-        def log_message(self, *args: object) -> None:
-            """Say nothing: the test asks `asked`."""
+class _Handler(BaseHTTPRequestHandler):
+    """Answers for one server, which a subclass of it names."""
 
-    return Handler
+    web: WebServer
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        path = unquote(urlsplit(self.path).path)
+        self.web.asked.append(Asked(path, {name.lower(): value for name, value in self.headers.items()}))
+        if self.web.replies[path]:
+            self.web.replies[path].pop(0)(self)
+        elif path.startswith("/git/"):
+            self._git(path)
+        elif path in self.web.files:
+            self._file(path)
+        else:
+            self.web.status(404)(self)
+
+    do_POST = do_GET  # noqa: N815
+    do_HEAD = do_GET  # noqa: N815
+
+    def _file(self, path: str) -> None:
+        body = self.web.files[path]
+        tag = self.web.tags.get(path) or f'"{hashlib.sha256(body).hexdigest()}"'
+        if self.headers.get("If-Modified-Since") == CLOCK:
+            self.web.status(304)(self)
+            return
+        start, end = self._range(tag, len(body))
+        if start > len(body):
+            self.web.status(416)(self)
+            return
+        partial = (start, end) != (0, len(body))
+        self.send_response(206 if partial else 200)
+        if partial:
+            self.send_header("Content-Range", f"bytes {start}-{end - 1}/{len(body)}")
+        self.send_header("Content-Type", self.web.types.get(path, "application/octet-stream"))
+        self.send_header("Content-Length", str(end - start))
+        self.send_header("Accept-Ranges", "bytes")
+        self.send_header("ETag", tag)
+        self.send_header("Last-Modified", CLOCK)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body[start:end])
+
+    def _range(self, tag: str, length: int) -> tuple[int, int]:
+        wanted = re.fullmatch(r"bytes=(\d*)-(\d*)", self.headers.get("Range", ""))
+        if not wanted or self.headers.get("If-Range", tag) != tag:
+            return 0, length
+        if not wanted[1]:
+            return max(0, length - int(wanted[2])), length
+        return int(wanted[1]), min(length, int(wanted[2]) + 1) if wanted[2] else length
+
+    def _git(self, path: str) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        _FARM.answer(self, self.web.repositories, path.removeprefix("/git"), body)
+
+    def log_message(self, *args: object) -> None:
+        """Say nothing: the test asks `asked`."""
 
 
 class _Quiet(ThreadingHTTPServer):
@@ -187,7 +184,7 @@ def start_server() -> Iterator[Callable[[], WebServer]]:
 
     def start() -> WebServer:
         server = WebServer(url="")
-        real = _Quiet(("127.0.0.1", 0), _handler(server))
+        real = _Quiet(("127.0.0.1", 0), type("Handler", (_Handler,), {"web": server}))
         real.daemon_threads = True
         server.url = f"http://127.0.0.1:{real.server_address[1]}"
         threading.Thread(target=real.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()

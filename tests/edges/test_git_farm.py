@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,20 +15,12 @@ from torchbuild.edges.manifest import tree_digest
 from torchbuild.errors import FetchError
 from torchbuild.model.lock import LockedSubmodule
 
-FARM = Path(__file__).parents[2] / "benchmarks" / "git_farm.py"
-
 
 @pytest.fixture(scope="module")
-def grown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """The farm that the benchmark of sources times, without latency."""
-    spec = importlib.util.spec_from_file_location("git_farm", FARM)
-    assert spec is not None
-    assert spec.loader is not None
-    module = sys.modules["git_farm"] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    with module.farm(tmp_path_factory.mktemp("grown") / "farm") as here:
+def grown(tmp_path_factory: pytest.TempPathFactory, git_farm: Any) -> Iterator[Any]:
+    """The farm, without latency."""
+    with git_farm.farm(tmp_path_factory.mktemp("grown") / "farm") as here:
         yield here
-    del sys.modules["git_farm"]
 
 
 @pytest.fixture
