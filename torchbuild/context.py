@@ -303,4 +303,4 @@ class Context:
     is_dev: bool = False
     """Whether the workspace is one that people edit in: its tree is brought up and not made anew."""
     allowed: tuple[str, ...] = ()
-    """What of the network any run in this workspace was allowed: endpoints, ``open-network``."""
+    """What of the network any run in this workspace was allowed: endpoints, ``open-network``, ``unknown``."""

@@ -33,15 +33,17 @@ def test_without_a_record_the_defaults_count(content: str | None, tmp_path: Path
 
 def test_what_one_run_was_allowed_stays_with_the_workspace(tmp_path: Path) -> None:
     """Objects that were compiled with an open network are in the wheel, also where a later run packs it."""
-    assert keep_allowed(tmp_path, ()) == ()
-    assert keep_allowed(tmp_path, ("open-network",)) == ("open-network",)
-    assert keep_allowed(tmp_path, ("cache.example:443",)) == ("cache.example:443", "open-network")
-    assert keep_allowed(tmp_path, ()) == ("cache.example:443", "open-network")
+    assert keep_allowed(tmp_path, (), is_fresh=True) == ()
+    assert keep_allowed(tmp_path, ("open-network",), is_fresh=False) == ("open-network",)
+    both = ("cache.example:443", "open-network")
+    assert keep_allowed(tmp_path, ("cache.example:443",), is_fresh=False) == both
+    assert keep_allowed(tmp_path, (), is_fresh=False) == both
 
 
-@pytest.mark.parametrize("content", ["", "{", "{}", "[1]", "\0"], ids=repr)
-def test_a_damaged_record_is_not_taken_for_none(content: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("content", [None, "", "{", "{}", "[1]", "\0"], ids=repr)
+def test_a_lost_record_is_not_taken_for_none(content: str | None, tmp_path: Path) -> None:
     """Where nobody can tell any more what was allowed, the wheel's provenance says so, from then on."""
-    (tmp_path / "allowed.json").write_text(content)
-    assert keep_allowed(tmp_path, ()) == ("unknown",)
-    assert keep_allowed(tmp_path, ()) == ("unknown",)
+    if content is not None:
+        (tmp_path / "allowed.json").write_text(content)
+    assert keep_allowed(tmp_path, (), is_fresh=False) == ("unknown",)
+    assert keep_allowed(tmp_path, (), is_fresh=False) == ("unknown",)

@@ -246,6 +246,19 @@ def test_a_changed_recipe_does_not_replace_the_lock_of_the_file(recipe: Path, ke
     assert lock_to_write(recipe, recipe.parent / "other.lock", (key,)) == recipe.parent / "other.lock"
 
 
+@pytest.mark.parametrize(
+    ("is_dev", "name"), [(False, "torch-2.6-cpu-changed.lock"), (True, "torch-2.6-cpu-changed.dev.lock")]
+)
+def test_the_lock_of_an_experiment_has_the_recipes_whole_name(
+    tmp_path: Path, is_dev: bool, name: str
+) -> None:
+    """A name with dots is advised whole: else all releases would share one lock."""
+    with pytest.raises(UsageError) as caught:
+        lock_to_write(tmp_path / "torch-2.6-cpu.toml", None, ("build.type=Debug",), is_dev=is_dev)
+
+    assert caught.value.fix.endswith(f"--lock {name}.")
+
+
 @pytest.mark.parametrize("keys", [(), ("machine.jobs=2",), ("machine={jobs=2}", "machine.index_url=x")])
 def test_the_machine_is_in_no_lock(recipe: Path, keys: tuple[str, ...]) -> None:
     """What --set says of this machine leaves the recipe what it is, and its lock where it is."""

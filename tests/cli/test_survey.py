@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -202,7 +203,7 @@ def test_stale_containers_go_before_a_build_does(machine: Path, monkeypatch: pyt
 
 def test_words_of_an_engine_are_no_part_of_the_answer() -> None:
     """Podman of an ordinary user warns in the same log; a program that prints no answer has none."""
-    warned = 'Resource limits are not supported\n{"tag": "cp313"}\nmore words\n'
+    warned = f'Resource limits are not supported\n{{"level": "warn"}}\n{json.dumps(SEEN)}\n{{"msg": "end"}}\nmore\n'
 
-    assert _answer(warned) == {"tag": "cp313"}
+    assert _answer(warned) == SEEN
     assert _answer("17\n[]\n}\n") is None

@@ -85,9 +85,12 @@ def test_rootless_docker_is_known(answer: str, expected: bool, engines: Path) ->
 @pytest.mark.parametrize(
     ("engine", "answer", "expected"),
     [
-        pytest.param("podman", "[cpuset cpu memory pids]", {"cpu", "memory"}, id="podman of root"),
-        pytest.param("podman", "[memory pids]", {"memory"}, id="podman of a user, not all delegated"),
-        pytest.param("podman", "[]", set(), id="podman of a user on cgroup v1"),
+        pytest.param("podman", "[cpuset cpu memory] cgroupfs false", {"cpu", "memory"}, id="podman of root"),
+        pytest.param(
+            "podman", "[memory pids] systemd true", {"memory"}, id="podman of a user, not all delegated"
+        ),
+        pytest.param("podman", "[] cgroupfs true", set(), id="podman of a user on cgroup v1"),
+        pytest.param("podman", "[cpu memory] cgroupfs true", set(), id="podman of a user without a session"),
         pytest.param("docker", "true true", {"cpu", "memory"}, id="docker"),
         pytest.param("docker", "false true", {"cpu"}, id="docker without that controller"),
         pytest.param("docker", "", set(), id="docker that does not say"),

@@ -28,14 +28,19 @@ def test_image_is_known_by_its_digest(answer: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["localhost/torchbuild/some-suite", "some-suite:tag", "host:5000/x/some-suite:tag"]
+    ("name", "brought"),
+    [
+        ("localhost/torchbuild/some-suite", "engine load."),
+        ("some-suite:tag", "engine pull some-suite:tag, or engine load."),
+        ("host:5000/x/some-suite:tag", "engine pull host:5000/x/some-suite:tag, or engine load."),
+    ],
 )
-def test_missing_image_says_how_it_is_made(name: str, tmp_path: Path) -> None:
-    """Where there is no such image, the error names the command that makes it."""
+def test_missing_image_says_how_it_is_made(name: str, brought: str, tmp_path: Path) -> None:
+    """Where there is no such image, the error names the command that makes it; no registry has a local one."""
     with pytest.raises(HostError) as caught:
         inspect_image(engine_that(tmp_path, "echo no such image >&2; exit 125"), name)
     assert caught.value.reference == "image-missing"
-    assert f"torchbuild image RECIPE. One made elsewhere: engine pull {name}" in caught.value.fix
+    assert caught.value.fix.endswith(f"torchbuild image RECIPE. One made elsewhere: {brought}")
 
 
 def test_answer_that_is_no_digest_is_refused(tmp_path: Path) -> None:

@@ -118,33 +118,67 @@ def test_a_frozen_container_is_let_go_before_it_is_killed(tmp_path: Path) -> Non
     ]
 
 
+def unfreezing(folder: Path, name: str, pid: int) -> PausedContainer:
+    """A container of an engine that can freeze nothing and tells this number of a process."""
+    engine = folder / name
+    script = f"echo $2 >>{folder}/asked; case $2 in inspect) echo {pid} ;; kill) ;; *) exit 125 ;; esac"
+    engine.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+    engine.chmod(0o755)
+    return PausedContainer(str(engine), "torchbuild-x")
+
+
+@pytest.fixture
+def monitored() -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """A podman monitor as the process table shows it, and the number of the container's first process."""
+    script = f"sh -c 'exec 0<&3; {INNERMOST}' & echo $!; wait"
+    argv = ["sh", "-c", f"exec 3<&0; {script}", "conmon", "-n", "torchbuild-x"]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        words = sorted([process.stdout.readline().strip(), process.stdout.readline().strip()])
+        assert words[1] == "ready"
+        yield process, int(words[0])
+        process.kill()
+
+
 def test_a_container_that_cannot_be_frozen_is_stopped_by_its_processes(
-    tmp_path: Path, tree: subprocess.Popen[str]
+    tmp_path: Path, monitored: tuple[subprocess.Popen[str], int]
 ) -> None:
     """Podman of an ordinary user has no freezer on cgroup v1; the processes are that user's own."""
-    engine = tmp_path / "podman"
-    engine.write_text(
-        f"#!/bin/sh\ncase $2 in pause) exit 125 ;; inspect) echo {tree.pid} ;; esac\n", encoding="utf-8"
-    )
-    engine.chmod(0o755)
-    container = PausedContainer(str(engine), "torchbuild-x")
+    monitor, pid = monitored
+    container = unfreezing(tmp_path, "podman", pid)
 
     assert container.pause()
     assert container.pause()
     deadline = time.monotonic() + 10
-    while set(states(tree.pid).values()) != {"T"} and time.monotonic() < deadline:
+    while set(states(pid).values()) != {"T"} and time.monotonic() < deadline:
         os.sched_yield()
-    assert set(states(tree.pid).values()) == {"T"}
+    assert set(states(pid).values()) == {"T"}
 
     container.resume()
 
-    assert tree.communicate("done\n")[0] == "done\n"
+    assert monitor.communicate("done\n")[0] == "done\n"
+
+
+@pytest.mark.parametrize("name", ["podman", "docker"])
+def test_a_number_of_another_machine_stops_nobody_here(
+    tmp_path: Path, tree: subprocess.Popen[str], name: str
+) -> None:
+    """A remote engine, or one in a virtual machine, tells numbers of its own kernel."""
+    container = unfreezing(tmp_path, name, tree.pid)
+
+    assert not container.pause()
+    assert "T" not in states(tree.pid).values()
 
 
 def test_a_container_that_has_not_begun_is_not_paused(tmp_path: Path) -> None:
     """An engine knows it, and no process of it: nothing is stopped, least of all process 0."""
-    engine = tmp_path / "podman"
-    engine.write_text("#!/bin/sh\ncase $2 in inspect) echo 0 ;; *) exit 125 ;; esac\n", encoding="utf-8")
-    engine.chmod(0o755)
+    assert not unfreezing(tmp_path, "podman", 0).pause()
 
-    assert not PausedContainer(str(engine), "torchbuild-x").pause()
+
+def test_what_may_have_been_frozen_late_is_let_go(tmp_path: Path) -> None:
+    """An engine that gave up waiting may freeze the container afterwards: it is told to let it go all the same."""
+    container = unfreezing(tmp_path, "podman", 0)
+    container.pause()
+    container.end()
+
+    assert (tmp_path / "asked").read_text().split() == ["pause", "inspect", "unpause", "kill"]

@@ -145,6 +145,19 @@ def test_what_git_notes_for_itself_is_no_edit(
     assert (git(tree, "rev-parse", "HEAD"), git(tree, "status", "--porcelain")) == (commit, "")
 
 
+def test_a_persons_work_in_git_is_set_aside(tree: Path, edge: GitEdge, upstream: Any, tmp_path: Path) -> None:
+    """A remote that somebody added gives way to the new tree's settings, and is not lost without a word."""
+    before, commit = states_of(tree), upstream.git("rev-parse", "main")
+    new, aside = tmp_path / "new", tmp_path / "aside"
+    edge.check_out(edge.fetch_commit(str(upstream.path), commit), commit, new, "https://other.example/x.git")
+    git(tree, "remote", "add", "mine", "https://mine.example/x.git")
+
+    synced = bring_up(new, tree, before, states_of(new), aside)
+
+    assert synced.set_aside == (".git/config",)
+    assert "mine.example" in (aside / ".git" / "config").read_text()
+
+
 def test_an_edit_that_the_tree_now_has_is_no_conflict(trees: Trees) -> None:
     """The same change arrived by another way: nothing moves."""
     new, kept, aside = trees

@@ -88,7 +88,9 @@ def _rerun(recipe: Path, lock: Path | None, named: dict[str, Any], *, paranoid: 
     from torchbuild.cli.why_rerun import why_rerun  # noqa: PLC0415
 
     wanted = read_recipe(recipe, **named, is_dev=is_dev)
-    made = read_lock(lock or lock_path(recipe, is_dev=is_dev), wanted, recipe.absolute().parent)
+    made = read_lock(
+        lock or lock_path(recipe, is_dev=is_dev), wanted, recipe.absolute().parent, is_dev=is_dev
+    )
     return why_rerun(made, places(), paranoid=paranoid, is_dev=is_dev)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from torchbuild.cli.options import json_option, recipe_options
+from torchbuild.cli.options import dev_option, json_option, recipe_options
 
 if TYPE_CHECKING:
     from torchbuild.model.lock import Lock
@@ -24,6 +24,7 @@ __all__ = ["image"]
     type=click.Path(path_type=Path),
     help="Write the image there as an OCI archive, and ask no engine.",
 )
+@dev_option
 @json_option
 def image(
     *,
@@ -32,6 +33,7 @@ def image(
     overrides: tuple[str, ...],
     allowed: tuple[Path, ...],
     out: Path | None,
+    is_dev: bool,
     as_json: bool,
 ) -> None:
     """Make the builder image of RECIPE's lock out of its packages, and load it into the engine.
@@ -45,9 +47,9 @@ def image(
     from torchbuild.cli.places import places  # noqa: PLC0415
     from torchbuild.cli.recipe_files import lock_path, read_lock, read_recipe  # noqa: PLC0415
 
-    wanted = read_recipe(recipe, overrides=overrides, allowed=allowed)
+    wanted = read_recipe(recipe, overrides=overrides, allowed=allowed, is_dev=is_dev)
     folder = recipe.absolute().parent
-    locked = read_lock(lock or lock_path(recipe), wanted, folder)
+    locked = read_lock(lock or lock_path(recipe, is_dev=is_dev), wanted, folder, is_dev=is_dev)
     there = world(wanted, places(), folder, allowed)
     if locked.builder is None or locked.image is None:
         raise _not_of_packages(locked)

@@ -64,7 +64,7 @@ def lock(
 
     before: Lock | None = None
     if check:
-        made = read_lock(path, wanted, recipe.absolute().parent)
+        made = read_lock(path, wanted, recipe.absolute().parent, is_dev=is_dev)
     elif adopts:
         before, made = adopted_lock(recipe, wanted, path, is_dev=is_dev)
     else:

@@ -79,7 +79,7 @@ def _predicted(lock: Lock, recipe: Recipe) -> Lock:
         return lock
     # what only the tree's own files tell, and those are not here
     found = {item.name for item in option_facts().found}
-    kept = {name: value for name, value in lock.environ.items() if name in found}
+    kept = {name: value for name, value in lock.environ.items() if name in found and value == "OFF"}
     return made.model_copy(update={"environ": kept | made.environ, "unpinned": lock.unpinned})
 
 

@@ -8,12 +8,12 @@ from pydantic import TypeAdapter, ValidationError
 
 from torchbuild.edges.atomic import write_text
 from torchbuild.model.recipe import Machine
+from torchbuild.report.provenance import UNKNOWN
 
 __all__ = ["keep_allowed", "keep_settings", "kept_settings"]
 
 _NAME = "machine.json"
 _ALLOWED = "allowed.json"
-UNKNOWN = "unknown"
 _KEPT = {"executor", "engine", "jobs", "memory_gib"}
 """What shapes an executor. Indexes and mirrors stay out: they may hold credentials."""
 
@@ -35,25 +35,28 @@ def kept_settings(workspace: Path) -> Machine:
         return Machine()
 
 
-def keep_allowed(workspace: Path, now: tuple[str, ...]) -> tuple[str, ...]:
+def keep_allowed(workspace: Path, now: tuple[str, ...], *, is_fresh: bool) -> tuple[str, ...]:
     """What of the network this run and every earlier one in this workspace was allowed, sorted.
 
     A stage that an earlier run did is not done again, and neither is an object that it compiled: what they
-    were allowed belongs to the wheel, whoever goes on. Where the record is damaged, ``unknown`` stands in it.
+    were allowed belongs to the wheel, whoever goes on. Where nobody can tell any more, that is ``unknown``.
+
+    Args:
+        workspace: its directory.
+        now: what this run is allowed.
+        is_fresh: whether no run was there before: only then no record means that nothing was allowed.
 
     Raises:
         HostError: ``disk-full``, ``not-writable``, ``file-operation-failed``.
     """
-    every = tuple(sorted({*_allowed_before(workspace / _ALLOWED), *now}))
-    if every:
-        write_text(workspace / _ALLOWED, TypeAdapter(tuple[str, ...]).dump_json(every).decode() + "\n")
+    before = () if is_fresh else _allowed_before(workspace / _ALLOWED)
+    every = tuple(sorted({*before, *now}))
+    write_text(workspace / _ALLOWED, TypeAdapter(tuple[str, ...]).dump_json(every).decode() + "\n")
     return every
 
 
 def _allowed_before(record: Path) -> tuple[str, ...]:
     try:
         return TypeAdapter(tuple[str, ...]).validate_json(record.read_bytes())
-    except FileNotFoundError:
-        return ()
     except (OSError, ValidationError):
         return (UNKNOWN,)

@@ -18,9 +18,9 @@ Plans = Sequence[tuple[StagePlan, str]]
 
 
 def plan_json(plans: Plans) -> list[dict[str, Any]]:
-    """Every field of each plan, the commands with the paths they really have."""
+    """Every field of each plan but the lock, a file of its own; commands with their real paths."""
     return [
-        item.model_dump(mode="json")
+        item.model_dump(mode="json", exclude={"lock"})
         | {"key": key, "commands": [command.expanded().model_dump(mode="json") for command in item.commands]}
         for item, key in plans
     ]

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from shlex import quote
 
+from torchbuild.cli.dev_hints import advise_dev
 from torchbuild.cli.local_files import is_inside
 from torchbuild.cli.lock_changes import recipe_changes
 from torchbuild.cli.output import machine_redactor
@@ -128,7 +129,7 @@ def lock_to_write(
     keys = [parse_override(text).dotted for text in overrides]
     changed = [key for key in keys if key.partition(".")[0] != "machine"]  # which no lock holds
     path = lock or lock_path(recipe, is_dev=is_dev)
-    other = lock_path(Path(f"{recipe.stem}-changed"), is_dev=is_dev)
+    other = lock_path(recipe.with_name(f"{recipe.stem}-changed.toml"), is_dev=is_dev).name
     if lock is None and changed:
         raise UsageError(
             "lock-not-named",
@@ -165,17 +166,27 @@ def _check_place(path: Path) -> None:
         )
 
 
-def read_lock(path: Path, recipe: Recipe, folder: Path) -> Lock:
+def read_lock(path: Path, recipe: Recipe, folder: Path, *, is_dev: bool = False) -> Lock:
     """The lock, fresh for this recipe and for the files beside it.
 
     Args:
         path: the lock.
         recipe: what it must be the lock of.
         folder: the recipe's own, in which the files lie that it names.
+        is_dev: whether it is the lock of a dev build, whose commands the advice names.
 
     Raises:
         LockError: ``lock-missing``, ``lock-unreadable``, ``lock-too-new``, ``lock-stale`` with what changed.
     """
+    try:
+        return _fresh_lock(path, recipe, folder)
+    except LockError as error:
+        if is_dev:
+            advise_dev(error)
+        raise
+
+
+def _fresh_lock(path: Path, recipe: Recipe, folder: Path) -> Lock:
     lock = parse_lock(_lock_text(path), str(path))
     recipe = public(recipe)
     try:
@@ -221,13 +232,11 @@ def _lock_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError as error:
-        dev = " --dev" if path.name.endswith(_DEV_LOCK) else ""
         raise LockError(
             "lock-missing",
             f"there is no {path.name}",
             why=f"wanted {path}",
-            fix=f"Make it with `torchbuild lock{dev} RECIPE`; `torchbuild build{dev}` makes it too, without"
-            " --locked.",
+            fix="Make it with `torchbuild lock RECIPE`; `torchbuild build` makes it too, without --locked.",
         ) from error
     except (OSError, UnicodeDecodeError) as error:
         raise LockError(

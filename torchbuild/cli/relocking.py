@@ -47,7 +47,7 @@ def adopted_lock(recipe: Path, wanted: Recipe, path: Path, *, is_dev: bool = Fal
         LockError: the lock is missing or stale.
         UsageError: ``nothing-to-adopt``: there is no such run, or its gate met nothing new.
     """
-    before = read_lock(path, wanted, recipe.absolute().parent)
+    before = read_lock(path, wanted, recipe.absolute().parent, is_dev=is_dev)
     made = _from_run(before, places(), is_dev=is_dev)
     write_lock(path, made)
     return before, made

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from torchbuild.cli.builder_image import have_locked_image
+from torchbuild.cli.dev_hints import advise_dev
 from torchbuild.cli.disk_care import store_kept_below, watch_disk
 from torchbuild.cli.lock_changes import changes
 from torchbuild.cli.locking import World, make_lock, world
@@ -125,7 +126,7 @@ def run_build(asked: Asked, places: Places, stages: tuple[Stage, ...]) -> Ended:
     with (
         _ended_as_interrupted(),
         store_kept_below(recipe.machine, places, tell),
-        _opened(asked, recipe, there, tell) as (lock, workspace, executor),
+        _opened(asked, recipe, there, tell) as (lock, workspace, executor, allowed),
         relayed(recipe.machine.endpoints, workspace.root) as endpoints,
     ):
         keeper = FindingKeeper()
@@ -154,7 +155,7 @@ def run_build(asked: Asked, places: Places, stages: tuple[Stage, ...]) -> Ended:
                 publish_dir=asked.out.absolute(),
                 target=asked.target,
                 is_dev=asked.is_dev,
-                allowed=keep_allowed(workspace.path, (*recipe.machine.endpoints, *asked.despite)),
+                allowed=allowed,
             )
             run = _Run(lock=lock, context=context, clean=clean, keeper=keeper)
             return run.go(stages, forced=asked.forced)
@@ -197,7 +198,7 @@ def _locked(asked: Asked, recipe: Recipe, there: World, tell: Callable[[str], No
     """The lock beside the recipe, or a new one that is written there."""
     path = asked.lock or lock_path(asked.recipe, is_dev=asked.is_dev)
     try:
-        lock = read_lock(path, recipe, asked.recipe.absolute().parent)
+        lock = read_lock(path, recipe, asked.recipe.absolute().parent, is_dev=asked.is_dev)
     except LockError as error:
         if asked.must_be_locked or error.reference == "lock-too-new":
             raise
@@ -228,8 +229,8 @@ def run_name(lock: Lock, *, is_dev: bool = False) -> str:
 @contextmanager
 def _opened(
     asked: Asked, recipe: Recipe, there: World, tell: Callable[[str], None]
-) -> Iterator[tuple[Lock, DirectoryWorkspace, Executor]]:
-    """The lock, the run's workspace, held, and its executor.
+) -> Iterator[tuple[Lock, DirectoryWorkspace, Executor, tuple[str, ...]]]:
+    """The lock, the run's workspace, held, its executor, and what of the network was ever allowed in it.
 
     From the first look at what the lock names until the lock is live, nothing is collected: an image that was
     there, or was just unpacked, is there when the build begins.
@@ -250,9 +251,12 @@ def _opened(
             machine = settled(recipe.machine)
             executor = executor_alone(machine, lock.image, places, workspace.root, workspace.run)
             keep_settings(workspace.path, machine)
-            write_text(workspace.path / "lock.toml", dump_lock(lock))
+            kept_lock = workspace.path / "lock.toml"
+            now = (*recipe.machine.endpoints, *asked.despite)
+            allowed = keep_allowed(workspace.path, now, is_fresh=not kept_lock.exists())
+            write_text(kept_lock, dump_lock(lock))
             register(places.live, workspace.path, dump_lock(lock))
-        yield lock, workspace, executor
+        yield lock, workspace, executor, allowed
 
 
 @contextmanager
@@ -299,6 +303,8 @@ class _Run:
                 outcomes.append(outcome)  # noqa: PERF402  what came before a failure counts
         except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  reported, then raised again
             failure = error
+            if self.context.is_dev and isinstance(error, TorchbuildError):
+                advise_dev(error)
         end = RunEnd(
             run=self.context.workspace.run,
             recipe=self.lock.name,

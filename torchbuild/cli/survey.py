@@ -208,12 +208,15 @@ def _ask(recipe: Recipe, executor: Executor, log: Path, *, local: bool) -> Mappi
     )
 
 
+_TOLD = {"executable", "version", "machine", "headers", "cc", "cxx", "launcher"}
+
+
 def _answer(log: str) -> Mapping[str, Any] | None:
-    """The one line that is the answer; an engine may have words of its own before and after it."""
-    for line in log.splitlines():
+    """The one line that is the answer; an engine may have words of its own beside it, in JSON too."""
+    for line in reversed(log.splitlines()):
         with contextlib.suppress(ValueError):
             seen = json.loads(line)
-            if isinstance(seen, dict):
+            if isinstance(seen, dict) and seen.keys() >= _TOLD:
                 return seen
     return None
 

@@ -84,8 +84,9 @@ class ContainerExecutor(MountedExecutor):
 
         Raises:
             HostError: ``image-missing``, ``engine-failed``, ``network-not-isolated``, ``program-missing``,
-                ``program-not-runnable``, ``directory-missing``, ``memory-not-limitable``, and for the log and
-                the workspace ``disk-full``, ``not-writable``.
+                ``program-not-runnable``, ``directory-missing``, ``memory-not-limitable``, ``query-failed``
+                where a memory limit is asked for and the engine does not say whether it can, and for the log
+                and the workspace ``disk-full``, ``not-writable``.
         """
         self._assert_limits()
         self._assert_isolation(command)
@@ -219,7 +220,7 @@ class ContainerExecutor(MountedExecutor):
         """Ask once what the engine can limit: one that cannot takes the options and says nothing."""
         if self._limitable is not None or (self._jobs is None and self._memory_gib is None):
             return
-        limitable = can_limit(self._engine)
+        limitable = self._can_limit()
         if self._memory_gib is not None and "memory" not in limitable:
             raise HostError(
                 "memory-not-limitable",
@@ -232,9 +233,22 @@ class ContainerExecutor(MountedExecutor):
             )
         self._limitable = limitable
 
+    def _can_limit(self) -> frozenset[str]:
+        """As `can_limit`; an engine that gives no answer is asked for processors all the same."""
+        try:
+            return can_limit(self._engine)
+        except HostError:
+            if self._memory_gib is not None:
+                raise
+            return frozenset({"cpu"})
+
     def _inherits_processors(self) -> bool:
-        """Whether a container runs on the processors that its client may use: the engine limits none."""
-        return self._jobs is not None and self._limitable is not None and "cpu" not in self._limitable
+        """Whether a container runs on the processors that its client may use: podman limits none itself.
+
+        Containers of docker are its daemon's children, not the client's.
+        """
+        can = self._limitable
+        return self.name == "podman" and self._jobs is not None and can is not None and "cpu" not in can
 
     def _user(self) -> list[str]:
         """Results belong to the caller: a rootless engine maps its root to them, docker's daemon is root."""

@@ -11,6 +11,7 @@ __all__ = ["can_limit", "engine_argv", "find_engine", "is_rootless"]
 
 _PREFERRED = ("podman", "docker")
 _PATIENCE_S = 30.0
+_PODMAN_LIMITS = "{{.Host.CgroupControllers}} {{.Host.CgroupManager}} {{.Host.Security.Rootless}}"
 
 
 def engine_argv(engine: str, *words: str) -> list[str]:
@@ -58,13 +59,16 @@ def can_limit(engine: str) -> frozenset[str]:
     """Which of ``memory`` and ``cpu`` the engine can limit for a container.
 
     One of an ordinary user often can limit neither; podman then takes the options and runs without a limit.
+    On cgroup v2 that user's podman makes no control group either where it has no session of systemd to ask.
 
     Raises:
         HostError: ``query-failed``.
     """
     if PurePath(engine).name == "podman":
-        controllers = capture(engine_argv(engine, "info", "--format", "{{.Host.CgroupControllers}}"))
-        return frozenset(controllers.strip("[] \n").split()) & {"memory", "cpu"}
+        controllers, _, rest = capture(engine_argv(engine, "info", "--format", _PODMAN_LIMITS)).partition("]")
+        if rest.split() == ["cgroupfs", "true"]:
+            return frozenset()
+        return frozenset(controllers.strip("[ ").split()) & {"memory", "cpu"}
     answers = capture(engine_argv(engine, "info", "--format", "{{.MemoryLimit}} {{.CPUCfsQuota}}")).split()
     return frozenset(
         name for name, answer in zip(("memory", "cpu"), answers, strict=False) if answer == "true"

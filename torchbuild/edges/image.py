@@ -58,11 +58,12 @@ def image_missing(engine: str, name: str, wanted: str, evidence: tuple[str, ...]
         wanted: the last line of the reason.
         evidence: the engine's own words.
     """
+    brought = f"{engine} load" if name.startswith("localhost/") else f"{engine} pull {name}, or {engine} load"
     return HostError(
         "image-missing",
         f"{name}: {engine} has no such image",
         why=(f"seen: {' '.join(evidence[-1:]) or 'no answer'}", wanted),
-        fix=f"Make it: torchbuild image RECIPE. One made elsewhere: {engine} pull {name}, or {engine} load.",
+        fix=f"Make it: torchbuild image RECIPE. One made elsewhere: {brought}.",
         evidence=evidence,
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from torchbuild.edges.engine import engine_argv
@@ -64,18 +65,20 @@ class PausedTree:
 class PausedContainer:
     """Has the engine freeze a container; stopping the engine's client would stop nothing.
 
-    An ordinary user's engine can freeze nothing where the kernel gives users no control groups: there the
+    Podman of an ordinary user can freeze nothing where the kernel gives users no control groups: there the
     container's processes are that user's own, and are stopped one by one.
     """
 
     def __init__(self, engine: str, name: str) -> None:
         self._engine, self._name = engine, name
         self._is_frozen = False
+        self._was_asked = False
         self._tree: PausedTree | None = None
 
     def pause(self) -> bool:
         """Whether it stands still now. To be called again while it does costs little."""
         if self._tree is None:
+            self._was_asked = True
             self._is_frozen = self._is_frozen or self._asked("pause") is not None
             if self._is_frozen:
                 return True
@@ -84,22 +87,34 @@ class PausedContainer:
 
     def resume(self) -> None:
         """Let it go on, where it stood still."""
-        if self._is_frozen:
+        if self._was_asked:  # one that gave no answer in time may have frozen it since
             self._asked("unpause")
-            self._is_frozen = False
+        self._is_frozen = self._was_asked = False
         if self._tree is not None:
             self._tree.resume()
 
     def end(self) -> None:
         """Have the engine kill it; what is frozen cannot be killed."""
-        if self._is_frozen:
-            self.resume()
+        if self._was_asked:
+            self._asked("unpause")
         self._asked("kill")
 
     def _processes(self) -> PausedTree | None:
-        """The container's first process on this machine, with all that it started."""
-        pid = (self._asked("inspect", "--format={{.State.Pid}}") or "").strip()
-        return PausedTree(int(pid)) if pid.isdecimal() and int(pid) > 0 else None
+        """The container's first process, with all that it started, where it runs on this very machine.
+
+        The number that a remote engine tells is one of another kernel. Here podman's monitor, which has the
+        container's name, is that process's parent.
+        """
+        import psutil  # noqa: PLC0415  as above
+
+        told = (self._asked("inspect", "--format={{.State.Pid}}") or "").strip()
+        if PurePath(self._engine).name != "podman" or not told.isdecimal() or int(told) == 0:
+            return None
+        with contextlib.suppress(psutil.Error):
+            monitor = psutil.Process(int(told)).parent()
+            if monitor is not None and self._name in monitor.cmdline():
+                return PausedTree(int(told))
+        return None
 
     def _asked(self, verb: str, *options: str) -> str | None:
         """What the engine prints; None where it refuses: not there yet, or ended meanwhile."""

@@ -1,7 +1,7 @@
 """A kept tree brought up to a new one; what did not change is not touched, so that ninja sees what did.
 
 People edit in a kept tree. An edit stays, unless the new tree has another content for the same file: then the
-edited file is set aside, and said. What lies in ``.git`` is no such work: a mere ``git status`` writes there.
+edited file is set aside, and said. git's index is no such work: a mere ``git status`` writes it.
 """
 
 from __future__ import annotations
@@ -17,6 +17,9 @@ from pathlib import Path
 from torchbuild.edges.atomic import remove_tree, sha256_of, translated
 
 __all__ = ["Synced", "bring_up", "states_of"]
+
+
+_LOOKED_AT = ".git/index"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -81,7 +84,8 @@ def bring_up(
     changed = [name for name, state in states.items() if before.get(name) != state]
     gone = [name for name in before if name not in states]
     found = {name: _here(kept, name) for name in (*changed, *gone)}
-    edited = [name for name in _working(found) if found[name] not in ("", before.get(name), states.get(name))]
+    told = sorted(name for name in found if not name.endswith(_LOOKED_AT))
+    edited = [name for name in told if found[name] not in ("", before.get(name), states.get(name))]
     with translated(kept):
         for name in edited:
             _set_aside(kept / name, aside / name)

@@ -15,7 +15,7 @@ from torchbuild.resolve.lockfile import dump_lock
 __all__ = ["NAME", "REVISION", "Plan", "Result", "plan", "run"]
 
 NAME = "publish"
-REVISION = 1
+REVISION = 2
 
 
 class Plan(StagePlan):
