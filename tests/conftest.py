@@ -33,9 +33,13 @@ settings.load_profile("explore" if os.environ.get("TORCHBUILD_EXPLORE") else "st
 
 
 def pytest_configure() -> None:
-    """Ctrl-C has its meaning, also where the tests were started in the background of a script, which ignores it."""
+    """Ctrl-C and a terminal that closes have their meaning, also where the tests run in the background of a script,
+    which ignores the first, or under nohup, which ignores the second.
+    """
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture
