@@ -86,6 +86,9 @@ def answer(request: BaseHTTPRequestHandler, folder: Path, path: str, body: bytes
         "CONTENT_TYPE": request.headers.get("Content-Type", ""),
         "HTTP_CONTENT_ENCODING": request.headers.get("Content-Encoding", ""),
         "REMOTE_ADDR": "127.0.0.1",
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": "safe.directory",
+        "GIT_CONFIG_VALUE_0": "*",
     }
     done = subprocess.run(["git", "http-backend"], env=environ, input=body, capture_output=True, check=False)
     head, _, content = done.stdout.partition(b"\r\n\r\n")

@@ -22,23 +22,29 @@ from torchbuild.model.artifact import ImageRef
 from torchbuild.model.locked_image import LockedImage
 
 SMALLEST = "localhost/torchbuild-test/smallest"
-RECIPE = f"""\
+RECIPE = """\
 schema = 1
-name = "smallest"
+name = "bare"
 [source]
 path = "tree"
 epoch = 1706745600
 [python]
 version = "3.13"
 [image]
-name = "{SMALLEST}"
+name = "{image}"
 suite = "trixie"
-packages = ["patch"]
+packages = ["{package}"]
 [wheel]
-package = "smallest"
+package = "bare"
 version = "1.0"
 """
-"""A minimal root and next to nothing: another image than that of test_locked_image.py, which removes its own."""
+"""A minimal root and next to nothing."""
+
+
+@pytest.fixture(scope="session")
+def image_recipe() -> str:
+    """A recipe whose image has one package more than nothing: to be formatted with `image` and `package`."""
+    return RECIPE
 
 
 def unavailable(reason: str) -> NoReturn:
@@ -143,7 +149,7 @@ def libraries_of(program: str) -> list[Path]:
 def make_smallest(engine: str, cache: Path, folder: Path) -> None:
     """Make the image out of locked packages, as a build does; what was resolved once is kept in the cache."""
     recipe, kept = folder / "smallest.toml", cache / "smallest.json"
-    recipe.write_text(RECIPE)
+    recipe.write_text(RECIPE.format(image=SMALLEST, package="patch"))
     wanted = read_recipe(recipe)
     there = world(wanted, Places(cache=cache / "smallest", builds=folder / "builds"), folder)
     builder = LockedImage.model_validate_json(kept.read_text()) if kept.is_file() else None

@@ -10,22 +10,6 @@ from pathlib import Path
 
 import pytest
 
-RECIPE = """\
-schema = 1
-name = "bare"
-[source]
-path = "tree"
-epoch = 1706745600
-[python]
-version = "3.13"
-[image]
-name = "{name}"
-suite = "trixie"
-packages = ["make"]
-[wheel]
-package = "bare"
-version = "1.0"
-"""
 NAME = "localhost/torchbuild-test/locked"
 RESOLVE = """
 import sys
@@ -63,10 +47,10 @@ pytestmark = [
 class Maker:
     """Commands on one machine's caches."""
 
-    def __init__(self, top: Path, engine: str, cache: Path) -> None:
+    def __init__(self, top: Path, recipe: str, engine: str, cache: Path) -> None:
         self.top, self.engine, self.cache = top, engine, cache
         self.recipe, self.locked = top / "bare.toml", top / "locked.json"
-        self.recipe.write_text(RECIPE.format(name=NAME))
+        self.recipe.write_text(recipe)
 
     def __call__(self, verb: str, *more: Path, before: tuple[str, ...] = OFFLINE) -> str:
         """What it printed."""
@@ -78,9 +62,12 @@ class Maker:
 
 
 @pytest.fixture(scope="module")
-def make(engine: str, package_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Maker:
+def make(
+    engine: str, package_cache: Path, image_recipe: str, tmp_path_factory: pytest.TempPathFactory
+) -> Maker:
     """A locked image whose packages are in the store."""
-    maker = Maker(tmp_path_factory.mktemp("image"), engine, package_cache / "locked-image")
+    text = image_recipe.format(image=NAME, package="make")
+    maker = Maker(tmp_path_factory.mktemp("image"), text, engine, package_cache / "locked-image")
     maker("lock", before=())
     return maker
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import base64
-import os
-import subprocess
 import threading
 import zipfile
 from collections.abc import Iterator
@@ -12,6 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import git_farm
 import pytest
 
 TOKEN = "glpat-not-a-real-one-0123456789"
@@ -49,33 +48,9 @@ class PrivateGit(BaseHTTPRequestHandler):
             self.send_header("Content-Length", "0")
             self.end_headers()
             return
-        path, _, query = self.path.partition("?")
+        path = self.path.partition("?")[0]
         self.asked.append(path)
-        environ = {
-            "GIT_PROJECT_ROOT": str(self.repositories),
-            "GIT_HTTP_EXPORT_ALL": "1",
-            "PATH_INFO": path,
-            "QUERY_STRING": query,
-            "REQUEST_METHOD": self.command,
-            "CONTENT_TYPE": self.headers.get("Content-Type", ""),
-            "GIT_PROTOCOL": self.headers.get("Git-Protocol", ""),
-            "HTTP_CONTENT_ENCODING": self.headers.get("Content-Encoding", ""),
-            "PATH": os.environ["PATH"],
-            "GIT_CONFIG_COUNT": "1",
-            "GIT_CONFIG_KEY_0": "safe.directory",
-            "GIT_CONFIG_VALUE_0": "*",
-        }
-        answer = subprocess.run(
-            ["git", "http-backend"], input=body, env=environ, stdout=subprocess.PIPE, check=True
-        ).stdout
-        head, _, content = answer.partition(b"\r\n\r\n")
-        fields = dict(line.split(": ", 1) for line in head.decode().split("\r\n"))
-        self.send_response(int(fields.pop("Status", "200").split()[0]))
-        for name, value in fields.items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
+        git_farm.answer(self, self.repositories, path, body)
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import os
 import re
 import subprocess
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
+import git_farm
 import pytest
 
 from torchbuild.edges.git import GitEdge
@@ -89,25 +89,6 @@ class WebServer:
         return reply
 
 
-def _loaded(path: Path) -> Any:
-    """A module that lies in no package."""
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-_FARM = _loaded(Path(__file__).parents[2] / "benchmarks" / "git_farm.py")
-
-
-@pytest.fixture(scope="session")
-def git_farm() -> Any:
-    """The module of the farm that the benchmark of sources times."""
-    return _FARM
-
-
 class _Handler(BaseHTTPRequestHandler):
     """Answers for one server, which a subclass of it names."""
 
@@ -162,7 +143,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _git(self, path: str) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        _FARM.answer(self, self.web.repositories, path.removeprefix("/git"), body)
+        git_farm.answer(self, self.web.repositories, path.removeprefix("/git"), body)
 
     def log_message(self, *args: object) -> None:
         """Say nothing: the test asks `asked`."""

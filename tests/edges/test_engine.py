@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -82,18 +83,33 @@ def test_rootless_docker_is_known(answer: str, expected: bool, engines: Path) ->
     assert is_rootless("docker") is expected
 
 
+def podman_info(controllers: list[str] | None, manager: str, *, rootless: bool) -> str:
+    """What podman tells of itself, of which this much counts."""
+    told = {"cgroupControllers": controllers, "cgroupManager": manager, "security": {"rootless": rootless}}
+    return json.dumps({"host": told})
+
+
+BOTH = ["cpuset", "cpu", "memory"]
+
+
 @pytest.mark.parametrize(
     ("engine", "answer", "expected"),
     [
-        pytest.param("podman", "[cpuset cpu memory] cgroupfs false", {"cpu", "memory"}, id="podman of root"),
+        pytest.param("podman", podman_info(BOTH, "cgroupfs", rootless=False), {"cpu", "memory"}, id="root"),
+        pytest.param("podman", podman_info(["memory"], "systemd", rootless=True), {"memory"}, id="a user"),
+        pytest.param("podman", podman_info([], "cgroupfs", rootless=True), set(), id="a user on cgroup v1"),
+        pytest.param("podman", podman_info(None, "systemd", rootless=True), set(), id="nothing delegated"),
         pytest.param(
-            "podman", "[memory pids] systemd true", {"memory"}, id="podman of a user, not all delegated"
+            "podman", podman_info(BOTH, "cgroupfs", rootless=True), set(), id="a user without session"
         ),
-        pytest.param("podman", "[] cgroupfs true", set(), id="podman of a user on cgroup v1"),
-        pytest.param("podman", "[cpu memory] cgroupfs true", set(), id="podman of a user without a session"),
-        pytest.param("docker", "true true", {"cpu", "memory"}, id="docker"),
-        pytest.param("docker", "false true", {"cpu"}, id="docker without that controller"),
-        pytest.param("docker", "", set(), id="docker that does not say"),
+        pytest.param(
+            "docker", podman_info(BOTH, "systemd", rootless=False), {"cpu", "memory"}, id="podman-docker"
+        ),
+        pytest.param("docker", '{"MemoryLimit": true, "CPUCfsQuota": true}', {"cpu", "memory"}, id="docker"),
+        pytest.param(
+            "docker", '{"MemoryLimit": false, "CPUCfsQuota": true}', {"cpu"}, id="docker, no memory"
+        ),
+        pytest.param("docker", "{}", set(), id="docker that does not say"),
     ],
 )
 def test_what_an_engine_cannot_limit_is_known(
@@ -102,3 +118,12 @@ def test_what_an_engine_cannot_limit_is_known(
     """It would take the option and run without the limit."""
     install(engines, engine, f"echo '{answer}'")
     assert can_limit(engine) == expected
+
+
+@pytest.mark.parametrize("answer", ["", "[]", "7", '{"host": {}}', '{"host": 1}'])
+def test_an_answer_that_is_none_is_an_error(answer: str, engines: Path) -> None:
+    """What nobody understands is not taken for a limit that holds."""
+    install(engines, "podman", f"echo '{answer}'")
+    with pytest.raises(HostError) as caught:
+        can_limit("podman")
+    assert caught.value.reference == "engine-answer-unreadable"

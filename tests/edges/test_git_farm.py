@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import git_farm
 import pytest
 
 from torchbuild.edges.git import GitEdge
@@ -17,7 +18,7 @@ from torchbuild.model.lock import LockedSubmodule
 
 
 @pytest.fixture(scope="module")
-def grown(tmp_path_factory: pytest.TempPathFactory, git_farm: Any) -> Iterator[Any]:
+def grown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """The farm, without latency."""
     with git_farm.farm(tmp_path_factory.mktemp("grown") / "farm") as here:
         yield here

@@ -65,18 +65,6 @@ def test_all_that_failed_is_told_at_once() -> None:
     assert caught.value.link == "/logs/configure.log"
 
 
-@pytest.mark.parametrize(
-    ("is_dev", "command"), [(False, "lock --adopt RECIPE"), (True, "lock --adopt --dev RECIPE")]
-)
-def test_the_command_that_takes_over_is_that_of_the_build(is_dev: bool, command: str) -> None:
-    """A dev build has a lock of its own: the other one's would change nothing."""
-    unexpected = FAILED.model_copy(update={"reference": "gate-unexpected"})
-    with pytest.raises(StageError) as caught:
-        refuse((unexpected,), "log", is_dev=is_dev)
-
-    assert caught.value.fix.endswith(command)
-
-
 def test_nothing_failed_is_nothing_refused() -> None:
     """The build goes on."""
     refuse((PASSED,), "log")

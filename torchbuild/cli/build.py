@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from torchbuild.cli.options import json_option, recipe_options, slice_options
+from torchbuild.cli.options import dev_option, json_option, recipe_options, slice_options
 
 __all__ = ["build"]
 
@@ -21,10 +21,7 @@ __all__ = ["build"]
     "--out", metavar="FOLDER", type=click.Path(path_type=Path), default=Path("dist"), show_default=True,
     help="Where the wheel is laid, with its digest, lock and report.",
 )  # fmt: skip
-@click.option(
-    "--dev", "is_dev", is_flag=True,
-    help="Build in one kept workspace, where the tree may be edited; the wheel's version says dev.",
-)  # fmt: skip
+@dev_option("Build in one kept workspace, where the tree may be edited; the wheel's version says dev.")
 @click.option(
     "--paranoid", is_flag=True,
     help="Read again the stored files of the lock and what earlier runs made: inputs, tools, source, build"

@@ -57,7 +57,7 @@ def lock_packages(recipe: Recipe, there: World, tell: Tell) -> LockedImage | Non
         return None
     tell(f"resolving {len(image.packages)} packages of {image.suite}, and what they need")
     base = debian_mirror(there.mirrors.debian)
-    with workroom(there.places.cache / "images", "room") as room:
+    with workroom(_folder(there), "room") as room:
         question = PackageQuestion(
             room,
             mirror=base,
@@ -141,7 +141,7 @@ def ensure_image(
 
 def _make(builder: LockedImage, name: str, storage: ImageStorage, there: World, tell: Tell) -> str:
     called = f"{_without_tag(name)}:inputs-{inputs_digest(builder)[:16]}"
-    with workroom(there.places.cache / "images", "room") as room:
+    with workroom(_folder(there), "room") as room:
         archive = room / "image.tar"
         made = write_image(builder, archive, called, there, tell)
         tell(f"handing the image over, {made.layer.size / 1e6:.0f} MB")
@@ -162,7 +162,7 @@ def write_image(builder: LockedImage, target: Path, name: str, there: World, tel
     size = sum(item.size or 0 for item in builder.packages)
     tell(f"making the builder image of {len(builder.packages)} packages, {size / 1e6:.0f} MB")
     there.network.fetch(builder.packages, lambda _done, _total, _name: None)
-    with workroom(there.places.cache / "images", "room") as room:
+    with workroom(_folder(there), "room") as room:
         trees = StoreTrees(there.store)
         files = {item.sha256: trees.stored(item.sha256) for item in builder.packages}
         write_repository(room / "repository", builder, files)

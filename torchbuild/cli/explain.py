@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from torchbuild.cli.options import json_option
+from torchbuild.cli.options import dev_option, json_option
 from torchbuild.cli.output import print_result
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Explanation(NamedTuple):
     "--allow-path", "allowed", metavar="FOLDER", type=click.Path(path_type=Path), multiple=True,
     help="With --why-rerun: as in build.",
 )  # fmt: skip
-@click.option("--dev", "is_dev", is_flag=True, help="With --why-rerun: of the workspace of build --dev.")
+@dev_option("With --why-rerun: of the workspace of build --dev.")
 @click.option("--paranoid", is_flag=True, help="With --why-rerun: read every made file again.")
 @json_option
 def explain(
@@ -65,8 +65,7 @@ def explain(
     of its key changed, which made path is not as it was left, which earlier stage runs again. Nothing is run.
     """
     if why_rerun:
-        named = {"overrides": overrides, "allowed": allowed}
-        answer = _rerun(Path(name), lock, named, paranoid=paranoid, is_dev=is_dev)
+        answer = _rerun(Path(name), lock, overrides, allowed, paranoid=paranoid, is_dev=is_dev)
         print_result(answer.json(), as_json=as_json, text="\n".join(answer.lines()))
         return
     if overrides or lock is not None or allowed or paranoid or is_dev:
@@ -81,16 +80,21 @@ def explain(
     print_result(value, as_json=as_json, text="\n".join(_lines(found)))
 
 
-def _rerun(recipe: Path, lock: Path | None, named: dict[str, Any], *, paranoid: bool, is_dev: bool) -> Answer:
-    """`named` is what decides how the recipe is read, as a build reads it."""
+def _rerun(
+    recipe: Path,
+    lock: Path | None,
+    overrides: tuple[str, ...],
+    allowed: tuple[Path, ...],
+    *,
+    paranoid: bool,
+    is_dev: bool,
+) -> Answer:
     from torchbuild.cli.places import places  # noqa: PLC0415  help must not pay for the pipeline
     from torchbuild.cli.recipe_files import lock_path, read_lock, read_recipe  # noqa: PLC0415
     from torchbuild.cli.why_rerun import why_rerun  # noqa: PLC0415
 
-    wanted = read_recipe(recipe, **named, is_dev=is_dev)
-    made = read_lock(
-        lock or lock_path(recipe, is_dev=is_dev), wanted, recipe.absolute().parent, is_dev=is_dev
-    )
+    wanted = read_recipe(recipe, overrides=overrides, allowed=allowed, is_dev=is_dev)
+    made = read_lock(lock or lock_path(recipe, is_dev=is_dev), wanted, recipe.absolute().parent)
     return why_rerun(made, places(), paranoid=paranoid, is_dev=is_dev)
 
 

@@ -24,7 +24,7 @@ __all__ = ["image"]
     type=click.Path(path_type=Path),
     help="Write the image there as an OCI archive, and ask no engine.",
 )
-@dev_option
+@dev_option()
 @json_option
 def image(
     *,
@@ -49,7 +49,7 @@ def image(
 
     wanted = read_recipe(recipe, overrides=overrides, allowed=allowed, is_dev=is_dev)
     folder = recipe.absolute().parent
-    locked = read_lock(lock or lock_path(recipe, is_dev=is_dev), wanted, folder, is_dev=is_dev)
+    locked = read_lock(lock or lock_path(recipe, is_dev=is_dev), wanted, folder)
     there = world(wanted, places(), folder, allowed)
     if locked.builder is None or locked.image is None:
         raise _not_of_packages(locked)

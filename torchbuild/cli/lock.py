@@ -24,7 +24,7 @@ __all__ = ["lock"]
     "--adopt", "adopts", is_flag=True,
     help="Take into the lock, for review, what its last run found and nobody expected.",
 )  # fmt: skip
-@dev_option
+@dev_option()
 @json_option
 def lock(
     *,
@@ -64,7 +64,7 @@ def lock(
 
     before: Lock | None = None
     if check:
-        made = read_lock(path, wanted, recipe.absolute().parent, is_dev=is_dev)
+        made = read_lock(path, wanted, recipe.absolute().parent)
     elif adopts:
         before, made = adopted_lock(recipe, wanted, path, is_dev=is_dev)
     else:

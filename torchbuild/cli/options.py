@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import click
+
+from torchbuild.cli.dev_hints import advise_dev
+from torchbuild.errors import TorchbuildError
 
 __all__ = ["dev_option", "json_option", "recipe_options", "slice_options"]
 
 F = TypeVar("F", bound=Callable[..., Any])
+_DEV = "Of build --dev, which has a lock of its own: NAME.dev.lock beside the recipe."
 
 
 def json_option(command: F) -> F:
@@ -19,10 +24,22 @@ def json_option(command: F) -> F:
     return click.option("--json", "as_json", is_flag=True, help=text)(command)
 
 
-def dev_option(command: F) -> F:
-    """``--dev``, of what looks at a lock."""
-    text = "Of build --dev, which has a lock of its own: NAME.dev.lock beside the recipe."
-    return click.option("--dev", "is_dev", is_flag=True, help=text)(command)
+def dev_option(text: str = _DEV) -> Callable[[F], F]:
+    """``--dev``. What the command advises where it fails then names the commands of a dev build."""
+
+    def decorate(command: F) -> F:
+        @wraps(command)
+        def advising(*args: Any, **named: Any) -> Any:  # noqa: ANN401  whatever the command takes and gives
+            try:
+                return command(*args, **named)
+            except TorchbuildError as error:
+                if named["is_dev"]:
+                    advise_dev(error)
+                raise
+
+        return click.option("--dev", "is_dev", is_flag=True, help=text)(cast("F", advising))
+
+    return decorate
 
 
 def slice_options(command: F) -> F:

@@ -14,7 +14,7 @@ __all__ = ["plan"]
 @click.command()
 @recipe_options
 @slice_options
-@dev_option
+@dev_option()
 @json_option
 def plan(
     *,
@@ -45,9 +45,7 @@ def plan(
     from torchbuild.pipeline import keys, plan_all, stage_slice  # noqa: PLC0415
 
     wanted = read_recipe(recipe, overrides=overrides, allowed=allowed, is_dev=is_dev)
-    made = read_lock(
-        lock or lock_path(recipe, is_dev=is_dev), wanted, recipe.absolute().parent, is_dev=is_dev
-    )
+    made = read_lock(lock or lock_path(recipe, is_dev=is_dev), wanted, recipe.absolute().parent)
     names = {item.name for item in stage_slice(first, last)}
     whole = plan_all(made)
     by_stage = keys(whole, is_dev=is_dev)

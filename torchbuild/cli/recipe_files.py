@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from shlex import quote
 
-from torchbuild.cli.dev_hints import advise_dev
 from torchbuild.cli.local_files import is_inside
 from torchbuild.cli.lock_changes import recipe_changes
 from torchbuild.cli.output import machine_redactor
@@ -166,27 +165,17 @@ def _check_place(path: Path) -> None:
         )
 
 
-def read_lock(path: Path, recipe: Recipe, folder: Path, *, is_dev: bool = False) -> Lock:
+def read_lock(path: Path, recipe: Recipe, folder: Path) -> Lock:
     """The lock, fresh for this recipe and for the files beside it.
 
     Args:
         path: the lock.
         recipe: what it must be the lock of.
         folder: the recipe's own, in which the files lie that it names.
-        is_dev: whether it is the lock of a dev build, whose commands the advice names.
 
     Raises:
         LockError: ``lock-missing``, ``lock-unreadable``, ``lock-too-new``, ``lock-stale`` with what changed.
     """
-    try:
-        return _fresh_lock(path, recipe, folder)
-    except LockError as error:
-        if is_dev:
-            advise_dev(error)
-        raise
-
-
-def _fresh_lock(path: Path, recipe: Recipe, folder: Path) -> Lock:
     lock = parse_lock(_lock_text(path), str(path))
     recipe = public(recipe)
     try:

@@ -47,7 +47,7 @@ def adopted_lock(recipe: Path, wanted: Recipe, path: Path, *, is_dev: bool = Fal
         LockError: the lock is missing or stale.
         UsageError: ``nothing-to-adopt``: there is no such run, or its gate met nothing new.
     """
-    before = read_lock(path, wanted, recipe.absolute().parent, is_dev=is_dev)
+    before = read_lock(path, wanted, recipe.absolute().parent)
     made = _from_run(before, places(), is_dev=is_dev)
     write_lock(path, made)
     return before, made
@@ -58,4 +58,4 @@ def _from_run(lock: Lock, here: Places, *, is_dev: bool) -> Lock:
     mounts = Mounts(root=here.builds / run / "root", store=here.store, cache=here.compiler_cache)
     gate = mounts.outside(GATE)
     text = gate.read_text(encoding="utf-8", errors="replace") if gate.is_file() else None
-    return adopt(lock, gate_findings(text) or (), run, is_dev=is_dev)
+    return adopt(lock, gate_findings(text) or (), run)

@@ -198,7 +198,7 @@ def _locked(asked: Asked, recipe: Recipe, there: World, tell: Callable[[str], No
     """The lock beside the recipe, or a new one that is written there."""
     path = asked.lock or lock_path(asked.recipe, is_dev=asked.is_dev)
     try:
-        lock = read_lock(path, recipe, asked.recipe.absolute().parent, is_dev=asked.is_dev)
+        lock = read_lock(path, recipe, asked.recipe.absolute().parent)
     except LockError as error:
         if asked.must_be_locked or error.reference == "lock-too-new":
             raise

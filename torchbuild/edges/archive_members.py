@@ -47,7 +47,7 @@ _BROKEN = (
     LookupError,
     OverflowError,
     RecursionError,
-    NotImplementedError,
+    NotImplementedError,  # what zipfile raises for a compression or an encryption that it does not know
 )
 """What damaged bytes make of the standard library's readers."""
 

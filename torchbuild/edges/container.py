@@ -84,9 +84,9 @@ class ContainerExecutor(MountedExecutor):
 
         Raises:
             HostError: ``image-missing``, ``engine-failed``, ``network-not-isolated``, ``program-missing``,
-                ``program-not-runnable``, ``directory-missing``, ``memory-not-limitable``, ``query-failed``
-                where a memory limit is asked for and the engine does not say whether it can, and for the log
-                and the workspace ``disk-full``, ``not-writable``.
+                ``program-not-runnable``, ``directory-missing``; where a memory limit is asked for,
+                ``memory-not-limitable``, ``query-failed``, ``engine-answer-unreadable``; for the log and the
+                workspace ``disk-full``, ``not-writable``.
         """
         self._assert_limits()
         self._assert_isolation(command)

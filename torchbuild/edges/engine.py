@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import PurePath
+import json
 
 from torchbuild.edges.process import capture
 from torchbuild.errors import HostError
@@ -11,7 +11,7 @@ __all__ = ["can_limit", "engine_argv", "find_engine", "is_rootless"]
 
 _PREFERRED = ("podman", "docker")
 _PATIENCE_S = 30.0
-_PODMAN_LIMITS = "{{.Host.CgroupControllers}} {{.Host.CgroupManager}} {{.Host.Security.Rootless}}"
+_OF_DOCKER = {"memory": "MemoryLimit", "cpu": "CPUCfsQuota"}
 
 
 def engine_argv(engine: str, *words: str) -> list[str]:
@@ -62,14 +62,20 @@ def can_limit(engine: str) -> frozenset[str]:
     On cgroup v2 that user's podman makes no control group either where it has no session of systemd to ask.
 
     Raises:
-        HostError: ``query-failed``.
+        HostError: ``query-failed``, ``engine-answer-unreadable``.
     """
-    if PurePath(engine).name == "podman":
-        controllers, _, rest = capture(engine_argv(engine, "info", "--format", _PODMAN_LIMITS)).partition("]")
-        if rest.split() == ["cgroupfs", "true"]:
+    try:
+        told = json.loads(capture(engine_argv(engine, "info", "--format", "{{json .}}")))
+        host = told.get("host")  # podman's, also where it is called docker
+        if host is None:
+            return frozenset(name for name, key in _OF_DOCKER.items() if told.get(key) is True)
+        if host["security"]["rootless"] and host["cgroupManager"] == "cgroupfs":
             return frozenset()
-        return frozenset(controllers.strip("[ ").split()) & {"memory", "cpu"}
-    answers = capture(engine_argv(engine, "info", "--format", "{{.MemoryLimit}} {{.CPUCfsQuota}}")).split()
-    return frozenset(
-        name for name, answer in zip(("memory", "cpu"), answers, strict=False) if answer == "true"
-    )
+        return frozenset(host["cgroupControllers"] or ()) & {"memory", "cpu"}
+    except (ValueError, AttributeError, LookupError, TypeError) as error:
+        raise HostError(
+            "engine-answer-unreadable",
+            f"{engine}: what it tells of itself is not understood",
+            why=(f"seen: {error!r}", "wanted: the JSON of `info`"),
+            fix=f"Look at `{engine} info`; name another engine in machine.engine.",
+        ) from error

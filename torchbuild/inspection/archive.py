@@ -36,7 +36,7 @@ _UNREADABLE = (
     zlib.error,
     struct.error,
     EOFError,
-    NotImplementedError,
+    NotImplementedError,  # what zipfile raises for a compression or an encryption that it does not know
     RuntimeError,
     ValueError,
     OSError,

@@ -1,4 +1,7 @@
-"""Debian's control files: paragraphs of fields, as dpkg and apt write and read them."""
+"""Debian's control files: paragraphs of fields, as dpkg and apt write and read them.
+
+The library for them, python-debian, is under the GPL, which we cannot ask of who installs us.
+"""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ def adopted(lock: Lock) -> tuple[Expectation, ...]:
     return tuple(item for item in lock.expect if item.reference == REFERENCE)
 
 
-def adopt(lock: Lock, findings: Iterable[Finding], run: str, *, is_dev: bool = False) -> Lock:
+def adopt(lock: Lock, findings: Iterable[Finding], run: str) -> Lock:
     """The lock with what a run's gate found and nobody expected.
 
     What was expected and is another is not adopted: that is for the recipe to say.
@@ -31,7 +31,6 @@ def adopt(lock: Lock, findings: Iterable[Finding], run: str, *, is_dev: bool = F
         lock: what the run was made from.
         findings: what its gate saw.
         run: its name.
-        is_dev: whether it was one of ``build --dev``.
 
     Raises:
         UsageError: ``nothing-to-adopt``.
@@ -44,8 +43,7 @@ def adopt(lock: Lock, findings: Iterable[Finding], run: str, *, is_dev: bool = F
             "nothing-to-adopt",
             f"the gate of run {run} met nothing that nobody expected",
             why="wanted a run that ended with gate-unexpected",
-            fix=f"Run `torchbuild build{' --dev' if is_dev else ''} RECIPE --until configure` first: what it"
-            " calls unexpected is adopted.",
+            fix="Run `torchbuild build RECIPE --until configure` first: what it calls unexpected is adopted.",
         )
     return _with(lock, rows)
 

@@ -102,13 +102,8 @@ def cache_forgotten(findings: tuple[Finding, ...]) -> Finding:
     )
 
 
-def refuse(findings: tuple[Finding, ...], log: str, *, is_dev: bool = False) -> None:
+def refuse(findings: tuple[Finding, ...], log: str) -> None:
     """End the build where one of them failed.
-
-    Args:
-        findings: of the gate.
-        log: of the stage.
-        is_dev: whether it is a dev build, which has a lock of its own.
 
     Raises:
         StageError: ``gate-refused``, with all of them.
@@ -120,17 +115,16 @@ def refuse(findings: tuple[Finding, ...], log: str, *, is_dev: bool = False) -> 
         "gate-refused",
         f"{len(wrong)} of {len(findings)} values are not what was asked for; nothing was compiled",
         why=tuple(f"[{item.reference}] {item.what}: wanted {item.wanted}, got {item.seen}" for item in wrong),
-        fix=_remedy(wrong, is_dev=is_dev),
+        fix=_remedy(wrong),
         link=log,
     )
 
 
-def _remedy(wrong: tuple[Finding, ...], *, is_dev: bool) -> str:
+def _remedy(wrong: tuple[Finding, ...]) -> str:
     """What to do, by what kind of difference it is."""
     kinds = {item.reference for item in wrong}
     if kinds == {"gate-unexpected"}:
-        dev = " --dev" if is_dev else ""
-        return f"Look at each; name it in build.flags, or take it over: torchbuild lock --adopt{dev} RECIPE"
+        return "Look at each; name it in build.flags, or take it over: torchbuild lock --adopt RECIPE"
     if kinds <= {"gate-unexpected", "gate-option", "gate-adopted"}:
         return "Look at each; say in build.flags what it shall be, on or off."
     return "Look at the configure log for the first of these names; correct the recipe or the builder."

@@ -95,7 +95,7 @@ def run(plan: Plan, context: Context) -> Result:
             context.trees.remove(context.workspace.inside(path))
         built = _built(plan, context)
     if not built.stopped:
-        refuse(built.compared, str(built.done.log), is_dev=context.is_dev)
+        refuse(built.compared, str(built.done.log))
         _require_end(built, context)
         if not context.is_dev:  # there ninja is asked each time
             context.records.watch("configure", (BUILD_DIR,))

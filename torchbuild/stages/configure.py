@@ -89,7 +89,7 @@ def run(plan: Plan, context: Context) -> Result:
         seconds += again
     for finding in findings:
         context.reporter.emit(Found(stage=NAME, finding=finding))
-    refuse(findings, str(context.workspace.logs / f"{NAME}.log"), is_dev=context.is_dev)
+    refuse(findings, str(context.workspace.logs / f"{NAME}.log"))
     trees.write(inside(MADE_WITH), made_with)
     trees.write(inside(MARK), f"{len(findings)} values compared\n")
     return Result(
