@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from torchbuild.errors import ConflictError
-from torchbuild.model.recipe import Cuda, Recipe
+from torchbuild.model.recipe import Recipe
+from torchbuild.model.recipe_toolchain import Cuda
 from torchbuild.resolve.cmake_scope import CacheEntry
 from torchbuild.resolve.cmake_script import follow
 from torchbuild.resolve.late_sources import LateSource, is_pin, late_sources, unlaid

@@ -20,7 +20,8 @@ from torchbuild.errors import ConflictError, HostError, TorchbuildError
 from torchbuild.model.artifact import ImageRef
 from torchbuild.model.command import Command
 from torchbuild.model.lock import LockedPython
-from torchbuild.model.recipe import Machine, Recipe, Toolchain
+from torchbuild.model.recipe import Machine, Recipe
+from torchbuild.model.recipe_toolchain import Toolchain
 from torchbuild.resolve.assemble import Survey
 from torchbuild.resolve.environment import BASE
 

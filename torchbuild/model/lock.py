@@ -10,7 +10,8 @@ from torchbuild.model.artifact import Artifact, ImageRef, Sha256
 from torchbuild.model.frozen import Frozen
 from torchbuild.model.inner_path import InnerPath
 from torchbuild.model.locked_image import LockedImage
-from torchbuild.model.recipe import MODULE
+from torchbuild.model.part import LockedPart
+from torchbuild.model.recipe_words import MODULE
 
 __all__ = [
     "LOCK_SCHEMA",
@@ -237,6 +238,10 @@ class Lock(Frozen):
     """What the C compiler says it is; None in a lock that was made before this was asked."""
     compiler_cache: str
     """``none``, or the program."""
+    gpu_archs: tuple[str, ...] = ()
+    """GPU architectures of the wheel's code, as the recipe has them; empty for a CPU build."""
+    parts: tuple[LockedPart, ...] = ()
+    """Toolkit and libraries, in the order in which they are laid and proven."""
     environ: dict[str, str]
     """The build's own variables, sorted."""
     defines: dict[str, str]
@@ -256,6 +261,10 @@ class Lock(Frozen):
     unpinned: tuple[str, ...] = ()
     """Inputs that nobody could pin, said aloud."""
 
+    def part(self, name: str) -> LockedPart | None:
+        """The part of that name, or None."""
+        return next((item for item in self.parts if item.name == name), None)
+
     def artifacts(self) -> tuple[Artifact, ...]:
         """Every file that must lie in the store before anything is built, each once."""
         source = self.source
@@ -270,6 +279,7 @@ class Lock(Frozen):
             *self.build_requires,
             *self.run_requires,
             *self.verify_requires,
+            *(piece.artifact for part in self.parts for piece in part.pieces),
             *(self.builder.packages if self.builder else ()),
         ]
         return tuple({item.sha256: item for item in found}.values())

@@ -10,74 +10,35 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, StringConstraints
 
 from torchbuild.model.artifact import Sha256
-from torchbuild.model.byte_size import BYTE_SIZE, BYTE_SIZE_WORDS, ByteSize
+from torchbuild.model.byte_size import ByteSize
 from torchbuild.model.frozen import Documented
+from torchbuild.model.recipe_toolchain import Blas, Cuda, Library, Openmp, Python, Toolchain
+from torchbuild.model.recipe_words import (
+    IMAGE,
+    LOCAL,
+    MODULE,
+    DebianWord,
+    FlagValue,
+    Glibc,
+    Name,
+    Project,
+    Variable,
+)
 
 __all__ = [
-    "MODULE",
-    "PATTERNS",
-    "Blas",
     "Build",
     "Companion",
-    "Cuda",
     "Image",
-    "Library",
     "Machine",
-    "Openmp",
     "Overlay",
     "Prepare",
-    "Python",
     "Recipe",
     "Series",
     "Source",
     "Target",
-    "Toolchain",
     "Verify",
     "Wheel",
 ]
-
-_NAME = r"^[a-z0-9][a-z0-9._-]*$"
-_RELEASE = r"^[0-9]+(\.[0-9]+)*([a-z0-9.+-]*)$"
-_GPU_ARCH = r"^[0-9]+\.[0-9][af]?(\+PTX)?$"
-_VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]*$"
-_LOCAL = r"^[a-z0-9]+(\.[a-z0-9]+)*$"
-_GLIBC = r"^[0-9]{1,4}\.[0-9]{1,4}$"
-_PROGRAM = r"^((/[A-Za-z0-9._+@~-]+)+|[A-Za-z0-9_][A-Za-z0-9._+-]*)$"
-_DEBIAN_WORD = r"^[a-z0-9]([a-z0-9.+-]*[a-z0-9.+])?$"
-MODULE = r"^[a-z]([a-z0-9_]*[a-z0-9])?$"
-_PROJECT = r"^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$"
-_IMAGE_PART = r"[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*"
-_IMAGE = (
-    r"^([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?/)?"
-    rf"{_IMAGE_PART}(/{_IMAGE_PART})*"
-    r"(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(@sha256:[0-9a-f]{64})?$"
-)
-
-PATTERNS = {
-    BYTE_SIZE: BYTE_SIZE_WORDS,
-    _NAME: "lower-case letters, digits and . _ -, first a letter or a digit",
-    _RELEASE: "a version such as 12.4.1",
-    _GPU_ARCH: "N.N, then perhaps a or f, then perhaps +PTX",
-    _VARIABLE: "a variable's name: letters, digits and _, first no digit",
-    _LOCAL: "lower-case letters and digits, in parts separated by dots",
-    _GLIBC: "two numbers, such as 2.28",
-    _PROGRAM: "a program's name or absolute path, without spaces and options; options go to build.env",
-    _DEBIAN_WORD: "a Debian name: lower-case letters, digits and . + -, first a letter or a digit",
-    MODULE: "a name that can be imported: lower-case letters, digits and _, first a letter",
-    _PROJECT: "lower-case letters, digits and . _ -, first and last a letter or a digit",
-    _IMAGE: "an image's name in lower case, such as localhost/builder:1, or with @sha256: and its digest",
-}
-"""Each pattern of the recipe in words, for messages."""
-
-Name = Annotated[str, StringConstraints(pattern=_NAME, max_length=100)]
-Release = Annotated[str, StringConstraints(pattern=_RELEASE)]
-GpuArch = Annotated[str, StringConstraints(pattern=_GPU_ARCH)]
-DebianWord = Annotated[str, StringConstraints(pattern=_DEBIAN_WORD, max_length=100)]
-Glibc = Annotated[str, StringConstraints(pattern=_GLIBC)]
-Program = Annotated[str, StringConstraints(pattern=_PROGRAM, max_length=1000)]
-Project = Annotated[str, StringConstraints(pattern=_PROJECT, max_length=100)]
-Variable = Annotated[str, StringConstraints(pattern=_VARIABLE)]
-FlagValue = bool | int | str
 
 
 class Target(Documented):
@@ -163,76 +124,6 @@ class Source(Documented):
     """Commands run last."""
 
 
-class Python(Documented):
-    """The interpreter that the wheel is for, which is the one that builds it."""
-
-    version: Release | None = None
-    """Such as ``3.13``. Default: the one that runs torchbuild, for builds on this machine."""
-    source: Literal["uv", "system", "path"] = Field(default="system", alias="from")
-    """Who provides it."""
-    path: str | None = None
-    """The interpreter, absolute, with ``from = "path"``."""
-
-
-class Toolchain(Documented):
-    """Compilers and build programs."""
-
-    cc: Program = "gcc"
-    """Host C compiler: a name found in /usr/bin, or an absolute path. Options go to ``build.env``."""
-    cxx: Program = "g++"
-    """Host C++ compiler, likewise."""
-    linker: Literal["default", "mold", "lld", "gold"] = "default"
-    """Linker the host compiler is told to use."""
-    cmake: str = ">=3.18,<4"
-    """Bounds for the CMake of the build environment."""
-    ninja: str = ">=1.13"
-    """Bounds for its ninja."""
-    compiler_cache: Literal["none", "ccache"] = "none"
-    """A compiler cache in front of the host compilers. Its directory is the machine's."""
-
-
-class Cuda(Documented):
-    """The CUDA toolkit. Absent table: a CPU build."""
-
-    version: Release
-    """Release, such as ``12.4.1``."""
-    source: Literal["runfile", "redist", "wheels", "apt", "system"] = Field(default="redist", alias="from")
-    """Who provides it."""
-    archs: tuple[GpuArch, ...] = ()
-    """Architectures, such as ``9.0`` or ``8.6+PTX``. Default: from ``target.gpus``."""
-
-
-class Library(Documented):
-    """A library beside the toolkit: cuDNN, NCCL."""
-
-    version: Release | None = None
-    """Release."""
-    source: Literal["tarball", "wheels", "source", "system", "bundled"] = Field(
-        default="wheels", alias="from"
-    )
-    """Who provides it."""
-
-
-class Blas(Documented):
-    """Dense linear algebra."""
-
-    provider: Literal["mkl", "openblas", "blis", "generic"] = "openblas"
-    """Which one. ``generic`` is slow and only taken when asked for."""
-    source: Literal["wheels", "system", "path"] = Field(default="system", alias="from")
-    """Who provides it."""
-    path: str | None = None
-    """Its prefix, with ``from = "path"``."""
-
-
-class Openmp(Documented):
-    """The OpenMP runtime."""
-
-    provider: Literal["gomp", "iomp", "none"] = "gomp"
-    """Which one."""
-    source: Literal["wheels", "system", "path"] = Field(default="system", alias="from")
-    """Who provides it."""
-
-
 class Build(Documented):
     """How the tree is configured."""
 
@@ -254,7 +145,7 @@ class Build(Documented):
 class Image(Documented):
     """The builder image. Absent table: the build runs on this machine."""
 
-    name: Annotated[str, StringConstraints(pattern=_IMAGE, max_length=400)]
+    name: Annotated[str, StringConstraints(pattern=IMAGE, max_length=400)]
     """What the engine calls it, such as ``localhost/torchbuild/debian-trixie``."""
     id: Sha256 | None = None
     """Its id. Default: what the engine has under the name at lock time; the lock pins it."""
@@ -273,7 +164,7 @@ class Wheel(Documented):
     """Import name and distribution name: one name for both."""
     version: str
     """Public version, such as ``2.6.0``."""
-    local: Annotated[str, StringConstraints(pattern=_LOCAL)] | None = None
+    local: Annotated[str, StringConstraints(pattern=LOCAL)] | None = None
     """Local version label, such as ``cu124``: ``2.6.0+cu124``."""
     build_number: int = Field(default=1, ge=0, le=2**31 - 1)
     """PYTORCH_BUILD_NUMBER. Above 1 the tree appends ``.postN``."""
@@ -382,6 +273,12 @@ class Recipe(Documented):
     """cuDNN."""
     nccl: Library | None = None
     """NCCL."""
+    cusparselt: Library | None = None
+    """cuSPARSELt."""
+    nvshmem: Library | None = None
+    """NVSHMEM."""
+    magma: Library | None = None
+    """MAGMA."""
     blas: Blas | None = None
     """BLAS. Absent: the tree's own choice, which is then recorded."""
     openmp: Openmp | None = None

@@ -12,7 +12,8 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from torchbuild.errors import Problem
-from torchbuild.model.recipe import PATTERNS, Recipe
+from torchbuild.model.recipe import Recipe
+from torchbuild.model.recipe_words import PATTERNS
 from torchbuild.resolve.lines import Places, place_of
 
 __all__ = [
