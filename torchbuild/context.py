@@ -184,6 +184,13 @@ class Trees(Protocol):
         """Give a file or a tree another place on the same file system; directories above are made."""
         ...
 
+    def merge(self, source: Path, target: Path) -> None:
+        """Move what is below one directory into another, and the first directory away.
+
+        StageError(parts-collide) where both have other bytes for a name; then nothing was moved.
+        """
+        ...
+
     def clone(self, source: Path, target: Path) -> None:
         """Copy a directory as it is, links as links, without what `digest` leaves out."""
         ...

@@ -11,6 +11,7 @@ from torchbuild.edges import tree_sync
 from torchbuild.edges.archive import called, read_member, unpack
 from torchbuild.edges.atomic import remove_tree, sha256_of, temp_beside, translated, write_bytes
 from torchbuild.edges.manifest import tree_digest
+from torchbuild.edges.merged_tree import merge_tree
 from torchbuild.edges.mounts import copy_over
 from torchbuild.edges.tree_survey import lfs_pointers, outside_repositories
 from torchbuild.errors import FetchError, StageError
@@ -132,6 +133,10 @@ class StoreTrees:
         self.make(target.parent)
         with translated(target):
             source.replace(target)
+
+    def merge(self, source: Path, target: Path) -> None:
+        """Move what is below one directory into another; see `torchbuild.edges.merged_tree.merge_tree`."""
+        merge_tree(source, target)
 
     def clone(self, source: Path, target: Path) -> None:
         """Copy a directory, less what its digest leaves out: repositories belong to their machine."""

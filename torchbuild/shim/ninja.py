@@ -16,6 +16,7 @@ import time
 from typing import Any, Dict, List, Optional, Tuple
 
 from .cache import parse_cache
+from .device_flags import read_device_entries
 from .gate import compare
 from .memory import MemoryWatch
 
@@ -132,6 +133,7 @@ def _gate(order: Dict[str, Any]) -> Optional[List[Dict[str, str]]]:
     except OSError as error:
         sys.stderr.write("torchbuild: the gate refuses: nothing to compare: %s\n" % error)
         return None
+    cache.update(read_device_entries(order["build_dir"]))
     findings = compare(cache, order["expect"])
     _write("gate.json", {"findings": findings})
     for finding in findings:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from contextlib import suppress
 from importlib.resources import files
 from typing import Any
 
@@ -15,10 +17,14 @@ from torchbuild.model.artifact import Artifact
 from torchbuild.model.command import BUILD_ROOT, Command
 from torchbuild.model.finding import Finding, Outcome, failures
 from torchbuild.model.lock import Lock, LockedPython
+from torchbuild.model.part import PARTS
 from torchbuild.model.stage import StagePlan, StageResult, lock_part, stage_key
 from torchbuild.report.events import Found
 from torchbuild.resolve.frontend import VENV_PYTHON, install_command, plain, requirement_lines
 from torchbuild.resolve.orders import printed_document
+from torchbuild.toolchains.kinds import KINDS
+from torchbuild.toolchains.planned import PlannedPart, planned_parts, wanted_of
+from torchbuild.toolchains.proof import Wanted, judge
 
 __all__ = ["NAME", "REVISION", "Plan", "Result", "plan", "run"]
 
@@ -48,6 +54,10 @@ class Plan(StagePlan):
     """What the C++ compiler must say it is."""
     compiler_c: str
     """What the C compiler must say it is; empty where the lock does not know."""
+    parts: tuple[PlannedPart, ...]
+    """Toolkit and libraries."""
+    wanted: Wanted
+    """What they are compared with."""
     has_image: bool
     """Whether an image pins what the lock does not: the compilers' and the interpreter's own files."""
 
@@ -61,21 +71,27 @@ def plan(lock: Lock) -> Plan:
     probe = ("{shim}/torchbuild_shim/probe.py", lock.cc, lock.cxx, "{venv}/bin/cmake", "{shim}/ninja-real")
     fields = ("python", "cc", "cxx", "compiler", "compiler_c", "image", "build_requires", "epoch")
     inputs = lock_part(lock, *fields) | {"shim": sources_digest("shim")}
+    if lock.parts:
+        inputs |= lock_part(lock, "parts", "gpu_archs")
+    parts = planned_parts(lock, VENV_PYTHON, plain(lock).environ)
     return Plan(
         stage=NAME,
         key=stage_key(NAME, REVISION, inputs),
         needs=("fetch",),
-        makes=("{venv}", "{shim}/torchbuild_shim", "{shim}/ninja-real"),
+        makes=("{venv}", "{shim}/torchbuild_shim", "{shim}/ninja-real", *((PARTS,) if parts else ())),
         commands=(
             plain(lock, lock.python.executable, "-I", "-m", "venv", "--without-pip", "--clear", "{venv}"),
             install_command(lock, VENV_PYTHON, REQUIREMENTS),
             plain(lock, VENV_PYTHON, "-I", *probe, "{work}/tmp/probe"),
+            *(command for item in parts for command in (*item.make, item.look)),
         ),
         requirements=requirement_lines(f"{BUILD_ROOT}/inputs/build", lock.build_requires),
         packages=tuple(sorted(_package(item) for item in lock.build_requires)),
         python=lock.python,
         compiler=lock.compiler,
         compiler_c=lock.compiler_c or "",
+        parts=parts,
+        wanted=wanted_of(lock),
         has_image=lock.image is not None,
     )
 
@@ -95,10 +111,12 @@ def _package(artifact: Artifact) -> tuple[str, str]:
 
 def run(plan: Plan, context: Context) -> Result:
     """Build the environment, then read back what it is."""
+    _lay_guests(context)
+    findings = _proven(plan, context, is_before=True)
     _make(plan, context)
     _lay_shim(context)
     seen = _probe(plan, context)
-    findings = tuple(_judge(plan, seen))
+    findings = (*_judge(plan, seen), *findings, *_proven(plan, context, is_before=False))
     for finding in findings:
         context.reporter.emit(Found(stage=NAME, finding=finding))
     wrong = failures(findings)
@@ -111,8 +129,9 @@ def run(plan: Plan, context: Context) -> Result:
             link=str(context.workspace.logs / "toolchain-probe.log"),
         )
     evidence = tuple((name, str(seen[name])) for name in ("cc", "cmake", "cxx", "ninja", "version"))
+    parts = "".join(f", {item.part.name} {item.part.version}".rstrip() for item in plan.parts)
     return Result(
-        summary=f"Python {seen['version']}, {seen['cxx']}, {seen['cmake']}",
+        summary=f"Python {seen['version']}, {seen['cxx']}, {seen['cmake']}{parts}",
         findings=findings,
         evidence=evidence,
         rests_on=() if plan.has_image else tuple(seen["files"]),
@@ -121,8 +140,7 @@ def run(plan: Plan, context: Context) -> Result:
 
 def _make(plan: Plan, context: Context) -> None:
     inside, trees = context.workspace.inside, context.trees
-    trees.remove(inside("{shim}"))
-    for folder in ("home", "tmp", "dist", "shim"):
+    for folder in ("home", "tmp", "dist"):
         trees.make(inside("{work}/" + folder))
     trees.write(inside(REQUIREMENTS), plan.requirements)
     log = context.workspace.logs / f"{NAME}.log"
@@ -143,6 +161,15 @@ def _failed(command: Command, done: Completed) -> StageError:
     )
 
 
+def _lay_guests(context: Context) -> None:
+    """What runs inside the build, laid anew; no old order stays."""
+    inside, trees = context.workspace.inside, context.trees
+    trees.remove(inside("{shim}"))
+    for item in files("torchbuild.shim").iterdir():
+        if item.name.endswith(".py"):
+            trees.write(inside("{shim}/torchbuild_shim/" + item.name), item.read_text(encoding="utf-8"))
+
+
 def _lay_shim(context: Context) -> None:
     """Our ninja takes the place of the real one, which moves beside the orders."""
     inside, trees = context.workspace.inside, context.trees
@@ -156,9 +183,72 @@ def _lay_shim(context: Context) -> None:
         )
     trees.move(ours, real)
     trees.write(ours, SHIM, mode=0o755)
-    for item in files("torchbuild.shim").iterdir():
-        if item.name.endswith(".py"):
-            trees.write(inside("{shim}/torchbuild_shim/" + item.name), item.read_text(encoding="utf-8"))
+
+
+def _proven(plan: Plan, context: Context, *, is_before: bool) -> tuple[Finding, ...]:
+    """The findings of every part; an interpreter is laid and proven before the rest is made with it."""
+    parts = [item for item in plan.parts if (item.part.name == "python") == is_before]
+    return tuple(finding for item in parts for finding in _part(item, plan, context))
+
+
+def _part(item: PlannedPart, plan: Plan, context: Context) -> tuple[Finding, ...]:
+    """Lay one part, make it whole, look at it, and judge what was seen."""
+    _lay(item, context)
+    log = context.workspace.logs / f"{NAME}-{item.part.name}.log"
+    for path, text in item.requests:
+        context.trees.write(context.workspace.inside(path), text)
+    for index, command in enumerate(item.make):
+        done = context.executor.run(command, log=log, append=index > 0)
+        if done.exit_code != 0:
+            raise _not_made(item, done)
+    done = context.executor.run(item.look, log=log, append=bool(item.make))
+    return judge(KINDS[item.part.name].checks, item.part, plan.wanted, _printed(done, context))
+
+
+def _lay(item: PlannedPart, context: Context) -> None:
+    """Archives into the prefix, each unpacked apart and then moved in; what is built lies beside it."""
+    inside, trees, part = context.workspace.inside, context.trees, item.part
+    if not part.is_ours:
+        return
+    for path in (part.prefix, f"{part.prefix}-source", f"{part.prefix}-new"):
+        trees.remove(inside(path))
+    trees.make(inside(part.prefix))
+    for piece in part.pieces:
+        if piece.how == "source":
+            trees.unpack(piece.artifact, inside(f"{part.prefix}-source"), strip=piece.strip)
+        elif piece.how == "unpack":
+            fresh = inside(f"{part.prefix}-new")
+            trees.unpack(piece.artifact, fresh, strip=piece.strip, only=piece.only or None)
+            trees.merge(fresh / piece.only, inside(part.prefix) / piece.to)
+            trees.remove(fresh)
+
+
+def _not_made(item: PlannedPart, done: Completed) -> StageError:
+    return StageError(
+        "part-not-made",
+        f"{item.part.name} {item.part.version} could not be made of its pieces",
+        why=f"exit code {done.exit_code}",
+        fix="Mend what the lines above name, then run the same command again.",
+        evidence=done.tail[-20:],
+        link=str(done.log),
+    )
+
+
+def _printed(done: Completed, context: Context) -> dict[str, Any]:
+    """The last line that is a document: what the guest script saw."""
+    for line in reversed((context.trees.read(done.log) or "").splitlines()):
+        with suppress(ValueError):
+            seen = json.loads(line)
+            if isinstance(seen, dict):
+                return seen
+    raise StageError(
+        "part-not-seen",
+        "what looks at a part of the toolchain printed nothing that can be read",
+        why=f"exit code {done.exit_code}; wanted one line of JSON",
+        fix="What it said is in the lines above; mend the builder, then run the same command again.",
+        evidence=done.tail[-20:],
+        link=str(done.log),
+    )
 
 
 def _probe(plan: Plan, context: Context) -> dict[str, Any]:
