@@ -14,13 +14,6 @@ from torchbuild.resolve.support import unsupported
 MAXIMAL = Path(__file__).parents[1] / "data" / "recipes" / "maximal.toml"
 
 LATER = {
-    "cuda": '[cuda]\nversion = "12.4"',
-    "cudnn": '[cudnn]\nversion = "9.1"',
-    "nccl": "[nccl]",
-    "cusparselt": '[cusparselt]\nversion = "0.6.2"',
-    "nvshmem": '[nvshmem]\nversion = "3.3.20"',
-    "magma": "[magma]\nfrom = 'system'",
-    "openmp": "[openmp]",
     "companions": "[companions.torchvision.source]\ngit = 'g'\nref = 'r'",
     "target.driver": '[target]\ndriver = ">=535"',
     "target.gpus": '[target]\ngpus = ["GTX 1080"]',

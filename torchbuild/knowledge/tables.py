@@ -112,6 +112,8 @@ class FoundOption(Fact):
     """The switch."""
     unless: str
     """A table of the recipe that asks for it; empty where none does."""
+    among: str = ""
+    """The table of the recipe with which alone the tree looks for it; empty for always."""
 
 
 class SettledOption(Fact):

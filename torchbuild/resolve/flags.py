@@ -1,4 +1,4 @@
-"""What is asked of the tree: preset, then what must not be picked up by chance, then the recipe itself."""
+"""What is asked of the tree: no gifts of chance, preset, the tables, then the recipe's own flags."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import re
 from collections.abc import Collection
 
 from torchbuild.errors import ConflictError
-from torchbuild.knowledge.tables import Preset, option_facts
+from torchbuild.knowledge.tables import FoundOption, Preset, option_facts
 from torchbuild.knowledge.tables import preset as preset_row
 from torchbuild.model.recipe import Recipe
 from torchbuild.resolve.switches import Wishes
+from torchbuild.toolchains.wished import table_flags
 
 __all__ = ["definitions", "flags", "linker_flags", "preset_environment", "switch_state"]
 
@@ -30,15 +31,22 @@ def flags(recipe: Recipe, declared: Collection[str] = ()) -> Wishes:
     """
     result: Wishes = {}
     for item in option_facts().found:
-        if item.name in declared and not (item.unless and getattr(recipe, item.unless) is not None):
+        if item.name in declared and not _is_asked(recipe, item):
             result[item.name] = ("OFF", "nothing: the recipe does not ask for it")
     facts = _preset(recipe)
     if facts is not None:
         why = f"build.preset {recipe.build.preset}"
         result |= dict.fromkeys(facts.off, ("OFF", why)) | dict.fromkeys(facts.on, ("ON", why))
+    result |= table_flags(recipe)
     for name, value in recipe.build.flags.items():
         result[name] = (_flag_text(value), f"build.flags.{name}")
     return dict(sorted(result.items()))
+
+
+def _is_asked(recipe: Recipe, item: FoundOption) -> bool:
+    """Whether a table asks for it, or the tree has no reason to look."""
+    has_reason = not item.among or getattr(recipe, item.among) is not None
+    return not has_reason or bool(item.unless and getattr(recipe, item.unless) is not None)
 
 
 def preset_environment(recipe: Recipe) -> dict[str, str]:

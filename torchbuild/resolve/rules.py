@@ -19,6 +19,7 @@ from torchbuild.resolve.lines import Places
 from torchbuild.resolve.problems import MOST_PROBLEMS, located, shown
 from torchbuild.resolve.source_rules import source_problems
 from torchbuild.resolve.support import unsupported
+from torchbuild.resolve.toolchain_rules import toolchain_problems
 from torchbuild.resolve.variables import secret_problems, variable_problems
 from torchbuild.resolve.verify_rules import verify_problems
 
@@ -50,6 +51,7 @@ def _problems(recipe: Recipe) -> Iterator[Problem]:
     yield from _requirements(recipe)
     yield from variable_problems(recipe)
     yield from secret_problems(recipe)
+    yield from toolchain_problems(recipe)
     yield from image_problems(recipe)
     yield from verify_problems(recipe)
 

@@ -10,7 +10,7 @@ from torchbuild.resolve.problems import shown
 
 __all__ = ["unsupported"]
 
-_TABLES = ("cuda", "cudnn", "nccl", "cusparselt", "nvshmem", "magma", "openmp", "companions")
+_TABLES = ("companions",)
 _KEYS = ("target.driver", "target.gpus", "target.cpu", "verify.upstream_tests", "machine.caches")
 _CHOICES = {
     "python.from": {"system", "path"},
