@@ -22,8 +22,8 @@ from torchbuild.model.stage import StagePlan, StageResult, lock_part, stage_key
 from torchbuild.report.events import Found
 from torchbuild.resolve.frontend import VENV_PYTHON, install_command, plain, requirement_lines
 from torchbuild.resolve.orders import printed_document
-from torchbuild.toolchains.kinds import KINDS
-from torchbuild.toolchains.planned import PlannedPart, planned_parts, wanted_of
+from torchbuild.resolve.part_kinds import KINDS
+from torchbuild.resolve.planned_parts import PlannedPart, planned_parts, wanted_of
 from torchbuild.toolchains.proof import Wanted, judge
 
 __all__ = ["NAME", "REVISION", "Plan", "Result", "plan", "run"]
@@ -72,7 +72,7 @@ def plan(lock: Lock) -> Plan:
     fields = ("python", "cc", "cxx", "compiler", "compiler_c", "image", "build_requires", "epoch")
     inputs = lock_part(lock, *fields) | {"shim": sources_digest("shim")}
     if lock.parts:
-        inputs |= lock_part(lock, "parts", "gpu_archs")
+        inputs |= lock_part(lock, "parts", "gpu_archs") | {"checks": sources_digest("toolchains")}
     parts = planned_parts(lock, VENV_PYTHON, plain(lock).environ)
     return Plan(
         stage=NAME,
@@ -83,7 +83,7 @@ def plan(lock: Lock) -> Plan:
             plain(lock, lock.python.executable, "-I", "-m", "venv", "--without-pip", "--clear", "{venv}"),
             install_command(lock, VENV_PYTHON, REQUIREMENTS),
             plain(lock, VENV_PYTHON, "-I", *probe, "{work}/tmp/probe"),
-            *(command for item in parts for command in (*item.make, item.look)),
+            *(command for item in parts for command in (*item.make, *item.looks)),
         ),
         requirements=requirement_lines(f"{BUILD_ROOT}/inputs/build", lock.build_requires),
         packages=tuple(sorted(_package(item) for item in lock.build_requires)),
@@ -197,12 +197,18 @@ def _part(item: PlannedPart, plan: Plan, context: Context) -> tuple[Finding, ...
     log = context.workspace.logs / f"{NAME}-{item.part.name}.log"
     for path, text in item.requests:
         context.trees.write(context.workspace.inside(path), text)
-    for index, command in enumerate(item.make):
-        done = context.executor.run(command, log=log, append=index > 0)
+    context.trees.remove(log)
+    for command in item.make:
+        # an installer or a make may use what this machine has; what comes of it is compared
+        run = command.with_environ(context.executor.environment())
+        done = context.executor.run(run, log=log, append=True)
         if done.exit_code != 0:
             raise _not_made(item, done)
-    done = context.executor.run(item.look, log=log, append=bool(item.make))
-    return judge(KINDS[item.part.name].checks, item.part, plan.wanted, _printed(done, context))
+    findings: list[Finding] = []
+    for look, command in zip(KINDS[item.part.name].looks, item.looks, strict=True):
+        done = context.executor.run(command, log=log, append=True)
+        findings += judge(look.checks, item.part, plan.wanted, _printed(done, context))
+    return tuple(findings)
 
 
 def _lay(item: PlannedPart, context: Context) -> None:

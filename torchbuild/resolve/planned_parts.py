@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
 from typing import Any
 
 from torchbuild.errors import LockError
@@ -11,7 +12,7 @@ from torchbuild.model.command import Command
 from torchbuild.model.frozen import Frozen
 from torchbuild.model.lock import Lock
 from torchbuild.model.part import LockedPart
-from torchbuild.toolchains.kinds import KINDS, Kind
+from torchbuild.resolve.part_kinds import KINDS, Kind
 from torchbuild.toolchains.proof import Wanted
 
 __all__ = ["REQUESTS", "PlannedPart", "planned_parts", "wanted_of"]
@@ -30,8 +31,8 @@ class PlannedPart(Frozen):
     """Files that the commands read: path, with placeholders, and text."""
     make: tuple[Command, ...]
     """What lays the pieces that are not just unpacked, then what completes the part."""
-    look: Command
-    """What looks at it; prints one line of JSON."""
+    looks: tuple[Command, ...]
+    """What looks at it, one for each look of its kind; each prints one line of JSON."""
 
 
 def planned_parts(lock: Lock, python: str, environ: tuple[tuple[str, str], ...]) -> tuple[PlannedPart, ...]:
@@ -58,13 +59,21 @@ def _planned(part: LockedPart, lock: Lock, python: str, environ: tuple[tuple[str
             fix="Use the torchbuild that made the lock, or make it anew with `torchbuild lock`.",
         )
     runs = lock.python.executable if part.name == "python" else python
-    scripts = [*_making(part, lock, kind), ("look", kind.look, kind.to_look(part, lock))]
-    requests = tuple((_request(part, step), json.dumps(told, sort_keys=True)) for step, _, told in scripts)
-    commands = tuple(
-        Command(argv=(runs, "-I", f"{_GUEST}/{script}", _request(part, step)), environ=environ)
-        for step, script, _ in scripts
+    making = tuple(_making(part, lock, kind))
+    looks = tuple(
+        (PurePosixPath(item.script).stem, item.script, item.told(part, lock)) for item in kind.looks
     )
-    return PlannedPart(part=part, requests=requests, make=commands[:-1], look=commands[-1])
+    requests, commands = [], []
+    for step, script, told in (*making, *looks):
+        path = f"{REQUESTS}/{part.name}-{step}.json"
+        requests.append((path, json.dumps(told, sort_keys=True)))
+        commands.append(Command(argv=(runs, "-I", f"{_GUEST}/{script}", path), environ=environ))
+    return PlannedPart(
+        part=part,
+        requests=tuple(requests),
+        make=tuple(commands[: len(making)]),
+        looks=tuple(commands[len(making) :]),
+    )
 
 
 def _making(part: LockedPart, lock: Lock, kind: Kind) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
@@ -74,10 +83,6 @@ def _making(part: LockedPart, lock: Lock, kind: Kind) -> Iterator[tuple[str, str
             yield how, script, told(part, lock)
     if kind.complete and part.is_ours:
         yield "complete", kind.complete, kind.to_complete(part, lock)
-
-
-def _request(part: LockedPart, step: str) -> str:
-    return f"{REQUESTS}/{part.name}-{step}.json"
 
 
 def wanted_of(lock: Lock) -> Wanted:

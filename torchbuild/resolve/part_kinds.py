@@ -11,7 +11,7 @@ from torchbuild.model.lock import Lock
 from torchbuild.model.part import LockedPart, PartName
 from torchbuild.toolchains.proof import Checks
 
-__all__ = ["KINDS", "Kind", "Request"]
+__all__ = ["KINDS", "Kind", "Look", "Request"]
 
 Request = Callable[[LockedPart, Lock], Mapping[str, Any]]
 """What a guest script is told, as JSON values."""
@@ -22,21 +22,29 @@ def _nothing(_part: LockedPart, _lock: Lock) -> Mapping[str, Any]:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Look:
+    """One look at a part."""
+
+    script: str
+    """Guest script that prints what it sees."""
+    told: Request
+    """What it is told."""
+    checks: Checks
+    """What is judged of that."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Kind:
     """How one part is made whole and proven."""
 
+    made: Mapping[str, tuple[str, Request]] = field(default_factory=lambda: MappingProxyType({}))
+    """By how a piece is laid, where that takes a program: the guest script, and what it is told."""
     complete: str = ""
     """Guest script that adds what the pieces lack, such as unversioned links; empty for none."""
     to_complete: Request = _nothing
     """What it is told."""
-    look: str
-    """Guest script that looks at the part and prints what it sees."""
-    to_look: Request
-    """What it is told."""
-    checks: Checks
-    """What is judged of that."""
-    made: Mapping[str, tuple[str, Request]] = field(default_factory=lambda: MappingProxyType({}))
-    """By how a piece is laid, where that takes a program: the guest script, and what it is told."""
+    looks: tuple[Look, ...]
+    """What proves it, in order."""
 
 
 KINDS: dict[PartName, Kind] = {}
