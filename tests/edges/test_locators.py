@@ -136,3 +136,39 @@ def test_an_address_that_is_none_is_said_so() -> None:
 def test_a_package_is_named_by_its_path(locator: str, path: str | None) -> None:
     """A binary package lies where its locator says, below the pool and nowhere else."""
     assert debian_pool_path(locator) == path
+
+
+NVIDIA = {"nvidia": "https://publisher.invalid/"}
+
+
+def test_a_publisher_is_asked_without_any_setting() -> None:
+    """Its own address is known; the path is taken as it is, a plus included."""
+    found = web_candidates("nvidia:compute/nccl_1+cuda12.4.txz", MirrorSettings(publishers=NVIDIA))
+
+    assert found == ("https://publisher.invalid/compute/nccl_1+cuda12.4.txz",)
+
+
+def test_a_mirror_of_a_publisher_may_be_named_either_way() -> None:
+    """By the locator's beginning or by the publisher's address; the publisher comes last."""
+    prefixes = {
+        "nvidia:": "https://near.invalid/nv/",
+        "https://publisher.invalid/compute/": "https://other.invalid/",
+    }
+    found = web_candidates("nvidia:compute/x.txz", MirrorSettings(publishers=NVIDIA, prefixes=prefixes))
+
+    assert found == (
+        "https://near.invalid/nv/compute/x.txz",
+        "https://other.invalid/x.txz",
+        "https://publisher.invalid/compute/x.txz",
+    )
+
+
+@pytest.mark.parametrize(
+    "path", ["", "/etc/passwd", "../x", "a/../b", "a//b", "a b", "a?b", "a#b", "//host/x"]
+)
+def test_a_path_does_not_leave_its_publisher(path: str) -> None:
+    """Neither host nor directory can be changed by a locator."""
+    with pytest.raises(RecipeError) as caught:
+        web_candidates(f"nvidia:{path}", MirrorSettings(publishers=NVIDIA))
+
+    assert caught.value.reference == "locator-invalid"

@@ -151,6 +151,22 @@ def test_bytes_have_no_bar_and_an_unknown_end_is_not_made_up() -> None:
     assert first == "⠋ fetch      0.0 s  2.0 KiB  a.whl"
 
 
+def test_bytes_are_shown_with_their_speed() -> None:
+    """How fast they come and how long the rest will take; a narrow terminal keeps its room for the name."""
+    events: list[Event | float] = [START, StageStarted(stage="fetch")]
+    for second in range(11):
+        done, total = second * (25 << 20), 1000 << 20
+        events += [
+            float(second),
+            Progress(stage="fetch", done=done, total=total, unit="bytes", what="x/a.whl"),
+        ]
+
+    shown = Screen().show(*events)
+
+    assert shown.endswith("10.0 s  250.0 MiB of 1000.0 MiB  25.0 MiB/s, 30.0 s left  x/a.whl")
+    assert "MiB/s" not in Screen(width=50).show(*events)
+
+
 @pytest.mark.parametrize("width", [1, 5, 20, 40, 59, 60, 80])
 def test_the_live_line_fits_any_terminal(width: int) -> None:
     """A narrow terminal is never wrapped into a mess: the line is cut with a sign that it was."""

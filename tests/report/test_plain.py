@@ -170,8 +170,22 @@ def test_progress_starts_again_with_the_next_file() -> None:
     assert lines_of(StageStarted(stage="fetch"), 2.0, first, 4.0, second, 6.0, third) == [
         "fetch: begins",
         "fetch:  95 %  95 B of 100 B  a",
-        "fetch:   7 %  7 B of 100 B  b",
+        "fetch:   7 %  7 B of 100 B  3 B/s, 31.0 s left  b",
     ]
+
+
+def test_bytes_are_told_with_their_speed() -> None:
+    """Who reads a log of a download sees how long it will take."""
+    events: list[Event | float] = [StageStarted(stage="fetch")]
+    for second in range(41):
+        done = second * (25 << 20)
+        event = Progress(stage="fetch", done=done, total=1000 << 20, unit="bytes", what="cuda.tar.xz")
+        events += [float(second), event]
+
+    lines = lines_of(*events)
+
+    assert lines[2] == "fetch:  10 %  100.0 MiB of 1000.0 MiB  25.0 MiB/s, 36.0 s left  cuda.tar.xz"
+    assert lines[-1] == "fetch: 100 %  1000.0 MiB of 1000.0 MiB  25.0 MiB/s  cuda.tar.xz"
 
 
 @pytest.mark.parametrize(

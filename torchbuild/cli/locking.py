@@ -25,6 +25,7 @@ from torchbuild.edges.git import GitEdge
 from torchbuild.edges.locators import MirrorSettings
 from torchbuild.edges.store import DirectoryStore
 from torchbuild.errors import RecipeError
+from torchbuild.knowledge.publishers import publisher_addresses
 from torchbuild.knowledge.tables import era_fact, era_of_backend
 from torchbuild.model.artifact import Artifact
 from torchbuild.model.lock import Lock, LockedSubmodule
@@ -58,7 +59,12 @@ class World:
 def mirror_settings(recipe: Recipe) -> MirrorSettings:
     """Where this machine gets things."""
     machine = recipe.machine
-    return MirrorSettings(index_url=machine.index_url, debian=machine.debian_mirror, prefixes=machine.mirrors)
+    return MirrorSettings(
+        index_url=machine.index_url,
+        debian=machine.debian_mirror,
+        prefixes=machine.mirrors,
+        publishers=publisher_addresses(),
+    )
 
 
 def world(

@@ -36,6 +36,9 @@ class MirrorSettings(Frozen):
     """Base of the Debian mirror, the directory of ``dists`` and ``pool``; empty: what apt uses here."""
     prefixes: Mapping[str, str] = Field(default_factory=dict)
     """Prefix of an address or locator -> what replaces it, tried before the original."""
+    publishers: Mapping[str, str] = Field(default_factory=dict)
+    """Kind of a locator, such as ``nvidia`` -> the publisher's own address, which its path is below. The same
+    on every machine; a prefix for ``nvidia:`` or for that address is tried before it."""
 
 
 def mirrored(url: str, prefixes: Mapping[str, str]) -> tuple[str, ...]:
@@ -46,22 +49,35 @@ def mirrored(url: str, prefixes: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def web_candidates(locator: str, mirrors: MirrorSettings) -> tuple[str, ...]:
-    """Addresses to try, in order, for a locator that is an address or that a prefix turns into one.
+    """Addresses to try, in order, for a locator that is an address or becomes one by prefix or publisher.
 
     Raises:
-        RecipeError: ``locator-unresolved`` where nothing on this machine says where that kind lies.
+        RecipeError: ``locator-unresolved`` where nothing on this machine says where that kind lies;
+            ``locator-invalid``.
     """
+    addresses = mirrored(locator, mirrors.prefixes)
+    publisher = mirrors.publishers.get(locator_kind(locator))
+    if publisher is not None:
+        addresses += mirrored(publisher + _path(locator), mirrors.prefixes)
     candidates = tuple(
-        url for url in mirrored(locator, mirrors.prefixes) if locator_kind(url) in {"https", "http"}
+        dict.fromkeys(url for url in addresses if locator_kind(url) in {"https", "http"}),
     )
     if not candidates:
         raise RecipeError(
             "locator-unresolved",
             f"{locator}: nothing says where files of kind {locator_kind(locator)!r} can be had",
-            why=("wanted: https:, http:, file:, pypi:, debian:, or a prefix in [machine.mirrors]",),
+            why=("wanted: https:, http:, file:, pypi:, debian:, nvidia:, or a prefix in [machine.mirrors]",),
             fix=f'Add a line to [machine.mirrors]: "{locator_kind(locator)}:" = "https://HOST/PATH/".',
         )
     return candidates
+
+
+def _path(locator: str) -> str:
+    """What stands behind the kind; a path that does not leave."""
+    path = locator.partition(":")[2]
+    if not all(_PART.fullmatch(part) for part in path.split("/")):
+        raise _no_locator(locator, f"{locator_kind(locator)}:PATH")
+    return path
 
 
 def split_pypi(locator: str) -> tuple[str, str]:
@@ -95,13 +111,17 @@ def debian_pool_path(locator: str) -> str | None:
 def _split(locator: str, count: int, shape: str) -> list[str]:
     parts = locator.partition(":")[2].split("/")
     if len(parts) != count or not all(_PART.fullmatch(part) for part in parts):
-        raise RecipeError(
-            "locator-invalid",
-            f"{locator}: not a locator",
-            why=(f"wanted: {shape}, each part letters, digits and . _ + ~ ! -",),
-            fix=f"Write it as {shape}.",
-        )
+        raise _no_locator(locator, shape)
     return parts
+
+
+def _no_locator(locator: str, shape: str) -> RecipeError:
+    return RecipeError(
+        "locator-invalid",
+        f"{locator}: not a locator",
+        why=(f"wanted: {shape}, each part letters, digits and . _ + ~ ! -",),
+        fix=f"Write it as {shape}.",
+    )
 
 
 def debian_paths(source: str, file: str) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import json
 import os
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import requests
 import urllib3
@@ -24,7 +24,11 @@ from torchbuild.errors import FetchError
 __all__ = ["Wanted", "Web", "forget"]
 
 _TIMEOUTS_S = (15.0, 60.0)
-_CHUNK = 1 << 20
+_CHUNK, _SMALL_CHUNK = 1 << 20, 1 << 16
+_DIGITS = 19
+"""Digits of a length from which on it is none."""
+
+T = TypeVar("T")
 
 
 class Wanted(NamedTuple):
@@ -36,6 +40,11 @@ class Wanted(NamedTuple):
     """Bytes it must have; None where nobody has said."""
     on_bytes: Callable[[int], None]
     """Told how many bytes are there by now, from the start of the file."""
+    has_digest: bool = True
+    """Whether a digest will tell a file that is short or mixed from the right one. Without one a part is only
+    gone on with where the server vouches for it, and a body only believed where its length is known."""
+    on_total: Callable[[int], None] = lambda _total: None
+    """Told how long the server says the whole is, as soon as it does."""
 
 
 class Web:
@@ -65,6 +74,21 @@ class Web:
         """
         return persistently(lambda: self._get(url, headers, stream=False), self._pause)
 
+    def document(self, url: str, most: int, *, is_hurried: bool = False) -> bytes:
+        """A small file, whole.
+
+        Args:
+            url: where it is.
+            most: bytes that it may have.
+            is_hurried: as for `bring`.
+
+        Raises:
+            FetchError: ``document-too-long`` and those of `page`.
+        """
+        return persistently(
+            lambda: _impatiently(lambda: self._read(url, most), is_hurried=is_hurried), self._pause
+        )
+
     def bring(self, wanted: Wanted, partial: Path, *, is_hurried: bool = False) -> None:
         """Make `partial` the whole file. On failure it keeps what came, and the next call goes on from there.
 
@@ -74,21 +98,28 @@ class Web:
             is_hurried: whether to give up at once where no connection comes about: there is another address.
 
         Raises:
-            FetchError: ``size-mismatch`` and those of `page`.
+            FetchError: ``size-mismatch``, ``length-unknown`` and those of `page`.
             HostError: ``disk-full``, ``not-writable``.
         """
         with translated(partial):
             partial.parent.mkdir(parents=True, exist_ok=True)
 
         def attempt() -> None:
-            try:
-                self._transfer(wanted, partial)
-            except PassingError as error:
-                if is_hurried and is_unconnected(error.__cause__):
-                    raise error.error from error.__cause__
-                raise
+            _impatiently(lambda: self._transfer(wanted, partial), is_hurried=is_hurried)
 
         persistently(attempt, self._pause, lambda: _size(partial))
+
+    def _read(self, url: str, most: int) -> bytes:
+        with self._get(url, {"Accept-Encoding": "identity"}, stream=True) as response:
+            body = bytearray()
+            try:
+                for chunk in response.raw.stream(_SMALL_CHUNK, decode_content=False):
+                    body += chunk
+                    if len(body) > most:
+                        raise _too_long(url, most)
+            except (urllib3.exceptions.HTTPError, requests.RequestException) as error:
+                raise refusal(url, error) from error
+        return bytes(body)
 
     def _get(self, url: str, headers: Mapping[str, str], *, stream: bool) -> requests.Response:
         try:
@@ -102,37 +133,74 @@ class Web:
 
     def _transfer(self, wanted: Wanted, partial: Path) -> None:
         """One try: ask for what is missing and append it."""
+        noted = _noted(wanted.url, partial)
+        if not wanted.has_digest and not noted.is_exact:
+            forget(partial)  # nothing would tell a mixture of two files
         have = _size(partial)
-        if wanted.size is not None and have == wanted.size:
+        if have and have == (wanted.size if wanted.has_digest else noted.total):
             return
-        with self._get(wanted.url, _resuming(wanted.url, partial, have), stream=True) as response:
+        with self._get(wanted.url, _resuming(have, noted.validator), stream=True) as response:
             start = _start(response)
+            if start and not wanted.has_digest and response.headers.get("ETag") != noted.validator:
+                start = -1  # the rest of another file
             if start != have:
                 forget(partial)
                 if start:
                     raise PassingError(_odd_answer(wanted.url, response))
-            _check_total(wanted, start, response)
-            _remember(wanted.url, partial, response)
+            total = _total(wanted, start, response)
+            _remember(wanted.url, partial, response, total)
             _append(wanted, partial, start, response)
-        _check_end(wanted, partial)
+        _check_end(wanted, partial, total)
+
+
+def _impatiently(attempt: Callable[[], T], *, is_hurried: bool) -> T:
+    """`attempt`; where it is hurried and no connection came about, that is no passing trouble."""
+    try:
+        return attempt()
+    except PassingError as error:
+        if is_hurried and is_unconnected(error.__cause__):
+            raise error.error from error.__cause__
+        raise
 
 
 def _size(partial: Path) -> int:
     return partial.stat().st_size if partial.exists() else 0
 
 
-def _resuming(url: str, partial: Path, have: int) -> dict[str, str]:
+class _Noted(NamedTuple):
+    """What the server said of the file when its first part came."""
+
+    validator: str = ""
+    """What names this version of it."""
+    total: int | None = None
+    """Its length."""
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the validator stands for these very bytes: an ETag does, a date does not."""
+        return self.validator.startswith('"')
+
+
+def _noted(url: str, partial: Path) -> _Noted:
+    """What is known of a part of the file at this address."""
+    try:
+        noted = json.loads(_note(partial).read_text())
+        if noted.get("url") == url and isinstance(noted.get("validator"), str):
+            total = noted.get("total")
+            return _Noted(noted["validator"], total if isinstance(total, int) else None)
+    except (OSError, ValueError, AttributeError):
+        pass
+    return _Noted()
+
+
+def _resuming(have: int, validator: str) -> dict[str, str]:
     """Headers that ask for the rest, if the file is still the same one."""
     # The bytes themselves are what has a digest: no compression on the way.
     headers = {"Accept-Encoding": "identity"}
     if have:
         headers["Range"] = f"bytes={have}-"
-        try:
-            noted = json.loads(_note(partial).read_text())
-        except (OSError, ValueError):
-            noted = {}
-        if noted.get("url") == url and noted.get("validator"):
-            headers["If-Range"] = noted["validator"]
+        if validator:
+            headers["If-Range"] = validator
     return headers
 
 
@@ -155,11 +223,22 @@ def _odd_answer(url: str, response: requests.Response) -> FetchError:
     )
 
 
-def _check_total(wanted: Wanted, start: int, response: requests.Response) -> None:
-    """End before gigabytes of something else are transferred."""
+def _total(wanted: Wanted, start: int, response: requests.Response) -> int | None:
+    """How long the whole is, as the server says; ends before gigabytes of something else are transferred."""
     said = response.headers.get("Content-Length", "")
-    if wanted.size is not None and said.isdecimal() and start + int(said) != wanted.size:
-        raise _size_mismatch(wanted, str(start + int(said)))
+    total = start + int(said) if said.isdecimal() and len(said) < _DIGITS else None
+    if total is not None and wanted.size is not None and total != wanted.size:
+        raise _size_mismatch(wanted, str(total))
+    if total is None and not wanted.has_digest and "Transfer-Encoding" not in response.headers:
+        raise FetchError(
+            "length-unknown",
+            f"{without_credentials(wanted.url)}: the server does not say how long the file is",
+            why=("seen: neither Content-Length nor chunks", "wanted: one of them, as no digest is known yet"),
+            fix="Name the file's sha256 in the recipe, or a mirror that says the length.",
+        )
+    if total is not None:
+        wanted.on_total(total)
+    return total
 
 
 def _append(wanted: Wanted, partial: Path, start: int, response: requests.Response) -> None:
@@ -180,10 +259,19 @@ def _append(wanted: Wanted, partial: Path, start: int, response: requests.Respon
             raise refusal(wanted.url, error) from error
 
 
-def _check_end(wanted: Wanted, partial: Path) -> None:
+def _check_end(wanted: Wanted, partial: Path, total: int | None) -> None:
     have = _size(partial)
     if wanted.size is not None and have != wanted.size:
         raise _size_mismatch(wanted, str(have))
+    if total is not None and have != total:
+        raise PassingError(
+            FetchError(
+                "not-reachable",
+                f"{without_credentials(wanted.url)}: not the whole file came",
+                why=(f"seen: {have} bytes", f"wanted: {total} bytes, as the server said"),
+                fix="Run the same command again: it goes on from there.",
+            )
+        )
 
 
 def _size_mismatch(wanted: Wanted, seen: str) -> FetchError:
@@ -192,6 +280,15 @@ def _size_mismatch(wanted: Wanted, seen: str) -> FetchError:
         f"{without_credentials(wanted.url)}: not as long as the file that was locked",
         why=(f"seen: {seen} bytes", f"wanted: {wanted.size} bytes"),
         fix="Find out why upstream's file changed; then run torchbuild lock again.",
+    )
+
+
+def _too_long(url: str, most: int) -> FetchError:
+    return FetchError(
+        "document-too-long",
+        f"{without_credentials(url)}: too long for a document",
+        why=(f"seen: more than {most} bytes",),
+        fix="Look at what the address gives; correct [machine.mirrors] if a mirror serves something else.",
     )
 
 
@@ -207,8 +304,8 @@ def _note(partial: Path) -> Path:
     return partial.with_name(partial.name + ".json")
 
 
-def _remember(url: str, partial: Path, response: requests.Response) -> None:
+def _remember(url: str, partial: Path, response: requests.Response, total: int | None) -> None:
     etag = response.headers.get("ETag", "")
     # A weak tag promises the same meaning, not the same bytes.
     validator = etag if etag and not etag.startswith("W/") else response.headers.get("Last-Modified", "")
-    write_text(_note(partial), json.dumps({"url": url, "validator": validator}))
+    write_text(_note(partial), json.dumps({"url": url, "validator": validator, "total": total}))

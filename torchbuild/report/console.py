@@ -19,6 +19,7 @@ from torchbuild.report.events import (
     StageStarted,
     Warned,
 )
+from torchbuild.report.pace import Pace
 from torchbuild.report.plain import PlainConsole, amount, finding_text, finished_text, marks_for, warned_text
 from torchbuild.report.text import duration, printable
 
@@ -76,6 +77,7 @@ class LiveConsole:
         self._stage: StageStarted | None = None
         self._since = 0.0
         self._progress: Progress | None = None
+        self._pace = Pace(clock)
         self._passed = 0
         self._live = Live(
             console=console,
@@ -96,8 +98,9 @@ class LiveConsole:
                 self._live.start()
             case StageStarted():
                 self._stage, self._since = event, self._clock()
-                self._progress, self._passed = None, 0
+                self._progress, self._passed, self._pace = None, 0, Pace(self._clock)
             case Progress():
+                self._pace.note(event)
                 self._progress = event
             case Line():
                 self._keep(("  " + printable(event.text), "dim"))
@@ -132,6 +135,7 @@ class LiveConsole:
         if progress is not None:
             self._add_bar(text, progress)
             text.append(f"  {amount(progress)}")
+            self._add_pace(text, progress)
             self._add_what(text, printable(progress.what))
         text.no_wrap = True
         text.truncate(max(self._console.width - 1, 1), overflow="ellipsis")
@@ -144,6 +148,12 @@ class LiveConsole:
         full = min(length * progress.done // progress.total, length)
         done, rest = ("━", "━") if self._fancy else ("#", "-")
         text.append("  ").append(done * full, "green").append(rest * (length - full), "bright_black")
+
+    def _add_pace(self, text: Text, progress: Progress) -> None:
+        """How fast bytes come; a narrow terminal keeps its room for the name."""
+        speed = self._pace.text(progress) if self._console.width >= _NARROW else ""
+        if speed:
+            text.append(f"  {speed}")
 
     def _add_what(self, text: Text, what: str) -> None:
         """What is done now; where that is too long, its last part says most: the file's name."""

@@ -16,6 +16,7 @@ from torchbuild.report.events import (
     StageStarted,
     Warned,
 )
+from torchbuild.report.pace import Pace
 from torchbuild.report.text import duration, printable, size
 
 __all__ = ["MARKS", "PlainConsole", "amount", "finding_text", "finished_text", "marks_for", "warned_text"]
@@ -91,7 +92,8 @@ def finished_text(event: StageFinished, checks: int) -> str:
 class PlainConsole:
     """A renderer of lines without control characters.
 
-    Progress is told when it grew by 5 % or when 30 s have passed, and never twice in a second.
+    Progress is told when it grew by 5 % or when 30 s have passed, and never twice in a second; of bytes with
+    their speed and how long the rest will take at that.
 
     Args:
         stream: where to, usually stderr.
@@ -104,6 +106,7 @@ class PlainConsole:
         self._marks = marks_for(stream.encoding)
         self._told: dict[str, tuple[float, float]] = {}
         self._passed: dict[str, int] = {}
+        self._paces: dict[str, Pace] = {}
 
     def handle(self, event: Event) -> None:
         """Write the event's line, if it is worth one."""
@@ -141,9 +144,12 @@ class PlainConsole:
     def _begun(self, event: StageStarted) -> str:
         self._told[event.stage] = (self._clock(), 0.0)
         self._passed[event.stage] = 0
+        self._paces[event.stage] = Pace(self._clock)
         return f"{event.stage}: begins" + (f"  (log: {printable(event.log)})" if event.log else "")
 
     def _progress(self, event: Progress) -> str:
+        pace = self._paces.setdefault(event.stage, Pace(self._clock))
+        pace.note(event)
         now = self._clock()
         percent = 100 * event.done / event.total if event.total else 0.0
         when, before = self._told.get(event.stage, (now, 0.0))
@@ -155,7 +161,9 @@ class PlainConsole:
             return ""
         self._told[event.stage] = (now, percent)
         share = f"{percent:3.0f} %  " if event.total else ""
-        return f"{event.stage}: {share}{amount(event)}  {printable(event.what)}".rstrip()
+        speed = pace.text(event)
+        said = f"{amount(event)}  {speed}" if speed else amount(event)
+        return f"{event.stage}: {share}{said}  {printable(event.what)}".rstrip()
 
     def _found(self, event: Found) -> str:
         outcome = event.finding.outcome
