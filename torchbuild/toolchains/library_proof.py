@@ -1,0 +1,207 @@
+"""What is proven of a library: header and library are one release, and the one that was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from packaging.version import InvalidVersion, Version
+
+from torchbuild.knowledge.libraries import library_fact, lowest_chips, minimums
+from torchbuild.model.finding import Finding, Outcome
+from torchbuild.model.gpu_arch import parse_arch
+from torchbuild.model.part import LockedPart
+from torchbuild.toolchains.library_wish import numbers, same_release
+from torchbuild.toolchains.proof import Check, Seen, Wanted, told
+
+__all__ = ["CHECKS"]
+
+_KINDS = {
+    "directory": "a directory",
+    "dangling": "a link that leads nowhere",
+    "unreadable": "a file that cannot be read",
+    "missing": "nothing",
+}
+
+
+def _table(seen: Seen, key: str) -> Mapping[str, Any]:
+    found = seen.get(key)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _text(seen: Mapping[str, Any], key: str) -> str:
+    return str(seen.get(key) or "")
+
+
+def _title(part: LockedPart) -> str:
+    return library_fact(part.name).title
+
+
+def _library_version(seen: Seen) -> str:
+    """What the library says when it is called, else what stands in its file."""
+    library = _table(seen, "library")
+    return _text(library, "called") or _text(library, "said")
+
+
+def _header(part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Finding]:
+    """A tree that reads no version goes on with ``?`` or stops far from the reason."""
+    header = _table(seen, "header")
+    kind, path = _text(header, "kind"), _text(header, "path")
+    what = f"the header of {_title(part)}, {path or 'which nobody looked for'}"
+    wanted = "a header that tells its version"
+    if kind != "file":
+        shown = _KINDS.get(kind, kind or "nothing")
+        yield told("library-header", what, "failed", seen=shown, wanted=wanted)
+    elif not _text(header, "version"):
+        where = _text(header, "versions")
+        yield told("library-header", what, "failed", seen=f"no version in {where or path}", wanted=wanted)
+    else:
+        yield told("library-header", what, "passed", seen=_text(header, "version"), wanted=wanted)
+
+
+def _file(part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Finding]:
+    """What is linked is a file: a directory is handed to the linker as it is, hours later."""
+    library = _table(seen, "library")
+    kind, path = _text(library, "kind"), _text(library, "path")
+    what = f"the library of {_title(part)}, {path or 'which nobody looked for'}"
+    shown = _text(library, "real") if kind == "file" else _KINDS.get(kind, kind or "nothing")
+    yield told("library-file", what, "passed" if kind == "file" else "failed", seen=shown, wanted="a file")
+
+
+def _agree(part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Finding]:
+    header, library = _text(_table(seen, "header"), "version"), _library_version(seen)
+    what = f"header and library of {_title(part)}"
+    if not library:
+        why = _text(_table(seen, "library"), "why_not_called") or "it was not looked at"
+        yield told(
+            "library-header-agrees", f"{what}: the library does not tell: {why}", "not run", wanted=header
+        )
+    else:
+        yield told(
+            "library-header-agrees",
+            what,
+            "passed" if header and same_release(library, header) else "failed",
+            seen=library,
+            wanted=header or "a header's version",
+        )
+
+
+def _version(part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Finding]:
+    what = f"release of {_title(part)} in {part.prefix}"
+    version = _library_version(seen) or _text(_table(seen, "header"), "version")
+    if not part.version:
+        yield told("library-version", f"{what}: the lock names none", "not run", seen=version)
+    else:
+        outcome: Outcome = "passed" if same_release(version, part.version) else "failed"
+        yield told("library-version", what, outcome, seen=version or "nothing", wanted=part.version)
+
+
+def _cuda(part: LockedPart, wanted: Wanted, seen: Seen) -> Iterator[Finding]:
+    """One major release is enough: within it, the publisher's libraries go together."""
+    built = _text(_table(seen, "library"), "cuda")
+    what = f"CUDA that {_title(part)} was built with"
+    if not built or not wanted.cuda:
+        why = "its file does not tell" if wanted.cuda else "the lock has no toolkit"
+        yield told("library-cuda", f"{what}: {why}", "not run", seen=built, wanted=wanted.cuda)
+    else:
+        major = numbers(wanted.cuda)[:1]
+        yield told(
+            "library-cuda",
+            what,
+            "passed" if numbers(built)[:1] == numbers(wanted.cuda)[:1] else "failed",
+            seen=built,
+            wanted=f"{major[0] if major else wanted.cuda}.x",
+        )
+
+
+def _minimum(part: LockedPart, wanted: Wanted, seen: Seen) -> Iterator[Finding]:
+    """Below what somebody read in the tree it is refused; below what is only believed it is a suspicion."""
+    version = _text(_table(seen, "header"), "version") or part.version
+    for row in minimums(part.name, wanted.torch) if wanted.torch else ():
+        what = f"least {_title(part)} for {wanted.torch} ({row.source}, {row.checked})"
+        if not numbers(version):
+            yield told("library-minimum", f"{what}: its version is not known", "not run", wanted=row.least)
+        elif numbers(version) >= numbers(row.least):
+            yield told("library-minimum", what, "passed", seen=version, wanted=f">={row.least}")
+        else:
+            outcome: Outcome = "failed" if row.is_confirmed else "warned"
+            yield told("library-minimum", what, outcome, seen=version, wanted=f">={row.least}")
+
+
+def _chips(part: LockedPart, wanted: Wanted, _seen: Seen) -> Iterator[Finding]:
+    """A suspicion only: what its file holds is read elsewhere. What is built here holds what was asked."""
+    if part.provider in ("source", "bundled") or not wanted.archs or not part.version:
+        return
+    try:
+        rows = lowest_chips(part.name, str(Version(part.version)), wanted.cuda.split(".")[0])
+    except InvalidVersion:
+        return
+    for row in rows:
+        old = [text for text in wanted.archs if parse_arch(text).number < row.lowest]
+        what = f"oldest chip that {_title(part)} {part.version} runs on ({row.source}, {row.checked})"
+        lowest = f"{row.lowest // 10}.{row.lowest % 10}"
+        outcome: Outcome = "warned" if old else "passed"
+        yield told("library-chips", what, outcome, seen=lowest, wanted=", ".join(old or wanted.archs))
+
+
+def _program(part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Finding]:
+    """The header that is included and the library that is started are what the tree will have."""
+    program = _table(seen, "program")
+    what = f"a small program with {_title(part)}"
+    header, library = _text(program, "header"), _text(program, "library")
+    if "built" not in program:
+        why = _text(program, "why") or "nobody tried"
+        yield told("library-program", f"{what}: {why}", "not run")
+    elif not (program["built"] and header and library):
+        state = f"exit code {program.get('exit')}" if program["built"] else "it does not compile and link"
+        said = _text(program, "said").strip()[-500:]
+        yield told("library-program", what, "failed", seen=f"{state}: {said}", wanted="two versions")
+    else:
+        outcome: Outcome = "passed" if header == library else "failed"
+        yield told("library-program", what, outcome, seen=f"library {library}", wanted=f"header {header}")
+
+
+def _others(part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Finding]:
+    """Other copies are no fault: which one the tree took is proven after configure."""
+    others = [item for item in seen.get("others") or () if isinstance(item, Mapping)]
+    what = f"other copies of {_title(part)} where the tree searches"
+    if "others" not in seen:
+        yield told("library-others", f"{what}: nobody looked", "not run")
+    elif not others:
+        yield told("library-others", what, "passed", seen="none", wanted="none")
+    for item in others:
+        version = _text(item, "version")
+        shown = f"{_text(item, 'path')}{f' ({version})' if version else ''} in {_text(item, 'where')}"
+        told_how = f"{what}; configure must find {part.prefix}, and the gate compares"
+        yield told("library-others", told_how, "warned", seen=shown, wanted="none")
+
+
+def _one(part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Finding]:
+    """Two distributions of one library lay their files over one another, and the last one wins."""
+    if "distributions" not in seen:
+        yield told("library-one-distribution", f"distributions of {_title(part)}: nobody looked", "not run")
+        return
+    names = [str(name) for name in seen.get("distributions") or ()]
+    what = f"distributions of {_title(part)} in the build's Python environment"
+    yield told(
+        "library-one-distribution",
+        what,
+        "failed" if len(names) > 1 else "passed",
+        seen=", ".join(names) or "none",
+        wanted="one at most",
+    )
+
+
+CHECKS: dict[str, Check] = {
+    "header": _header,
+    "file": _file,
+    "header-agrees": _agree,
+    "version": _version,
+    "cuda": _cuda,
+    "minimum": _minimum,
+    "chips": _chips,
+    "program": _program,
+    "others": _others,
+    "one-distribution": _one,
+}
+"""Of every part that the toolchain lays or finds; a bundled library is not there yet, and has none."""

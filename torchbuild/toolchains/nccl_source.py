@@ -1,0 +1,173 @@
+"""Provider ``source`` of NCCL: its archive, built by its own make for the recipe's architectures alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from torchbuild.errors import ConflictError
+from torchbuild.model.command import Command
+from torchbuild.model.finding import Finding, Outcome
+from torchbuild.model.gpu_arch import parse_arch
+from torchbuild.model.part import LockedPart, LockedPiece, prefix_of
+from torchbuild.model.recipe import Recipe
+from torchbuild.toolchains.library_wish import cuda_major, library_of, same_release, version_wish
+from torchbuild.toolchains.proof import told
+from torchbuild.toolchains.provider import Answers, Question, Questions
+
+__all__ = [
+    "BUILD",
+    "JOBS",
+    "SOURCE",
+    "STRIP",
+    "build_commands",
+    "gencode",
+    "log_findings",
+    "part",
+    "questions",
+    "source_findings",
+]
+
+SOURCE = "{work}/parts-build/nccl/source"
+"""Where the archive is unpacked."""
+BUILD = "{work}/parts-build/nccl/build"
+"""Where it is built."""
+JOBS = "{jobs}"
+"""Stands for the number of compilers at a time, which is the machine's."""
+STRIP = 1
+"""Archives of the source hold one folder."""
+_SAID = re.compile(r"^NVCC_GENCODE is (?P<gencode>.*)$", re.MULTILINE)
+_ENVIRON = {"HOME": "{work}/home", "LC_ALL": "C.UTF-8", "PATH": "/usr/bin:/bin", "TMPDIR": "{work}/tmp"}
+
+
+def questions(recipe: Recipe) -> Questions:
+    """The archive of the source.
+
+    Raises:
+        ConflictError: ``library-without-toolkit``, ``library-version-missing``, ``nccl-source-unnamed``.
+    """
+    locator, sha256 = _archive(recipe)
+    return Questions(files=(Question(locator=locator, sha256=sha256),))
+
+
+def part(recipe: Recipe, answers: Answers) -> LockedPart:
+    """The archive as a piece that is built.
+
+    Raises:
+        ConflictError: as `questions`.
+    """
+    locator, _ = _archive(recipe)
+    piece = LockedPiece(artifact=answers.files[locator], how="source", strip=STRIP)
+    version = version_wish("nccl", recipe)
+    return LockedPart(
+        name="nccl", provider="source", version=version, prefix=prefix_of("nccl"), pieces=(piece,)
+    )
+
+
+def _archive(recipe: Recipe) -> tuple[str, str]:
+    cuda_major("nccl", recipe)
+    version_wish("nccl", recipe)
+    wish = library_of("nccl", recipe)
+    if wish is None or not wish.archive:
+        raise ConflictError(
+            "nccl-source-unnamed",
+            "the recipe builds NCCL and does not name its source",
+            why=("seen no nccl.archive", "wanted a locator; no publisher's archive is known beforehand"),
+            fix='Set nccl.archive, such as "debian:sid/nvidia-nccl/nvidia-nccl_2.29.7-1.orig.tar.gz".',
+        )
+    return wish.archive, wish.sha256 or ""
+
+
+def gencode(archs: Iterable[str]) -> str:
+    """What ``NVCC_GENCODE`` must be: the recipe's architectures and nothing else, machine code before PTX."""
+    items = sorted({parse_arch(text) for text in archs})
+    real = [f"-gencode=arch={item.virtual},code={item.real}" for item in items]
+    virtual = [f"-gencode=arch={item.virtual},code={item.virtual}" for item in items if item.has_ptx]
+    return " ".join(dict.fromkeys(real + virtual))
+
+
+def build_commands(
+    part: LockedPart,
+    archs: Iterable[str],
+    cuda_home: str,
+    cxx: str,
+    jobs: str = JOBS,
+    *,
+    cuda_lib: str = "",
+) -> tuple[Command, ...]:
+    """Build, then install into the part's prefix. Nothing of the caller's environment is seen.
+
+    Args:
+        part: the locked part.
+        archs: as in the recipe.
+        cuda_home: the toolkit, absolute.
+        cxx: the host compiler, absolute.
+        jobs: how many compilers at a time, always handed over: by itself its make takes none from MAX_JOBS.
+        cuda_lib: where ``libcudart_static.a`` is; by default ``lib64`` of the toolkit.
+    """
+    variables = (
+        f"CUDA_HOME={cuda_home}",
+        f"CUDA_INC={cuda_home}/include",
+        f"CUDA_LIB={cuda_lib or cuda_home + '/lib64'}",
+        f"NVCC={cuda_home}/bin/nvcc",
+        f"CXX={cxx}",
+        f"NVCC_GENCODE={gencode(archs)}",
+        f"BUILDDIR={BUILD}",
+        f"PREFIX={part.prefix}",
+    )
+    environ = tuple(sorted(_ENVIRON.items()))
+    return tuple(
+        Command(argv=("/usr/bin/make", f"-j{jobs}", target, *variables), cwd=SOURCE, environ=environ)
+        for target in ("src.build", "src.install")
+    )
+
+
+def source_findings(part: LockedPart, seen: Mapping[str, Any]) -> Iterator[Finding]:
+    """Whether the unpacked source can be built, before it is: judged from ``look_nccl_source``."""
+    scripts = {str(path): bool(can) for path, can in (seen.get("scripts") or {}).items()}
+    lost = sorted(path for path, can in scripts.items() if not can)
+    what = "scripts that NCCL's make starts"
+    if not scripts:
+        yield told(
+            "nccl-source-scripts", f"{what}: none was found", "failed", seen="none", wanted="generate.py"
+        )
+    else:
+        shown = f"not executable: {', '.join(lost)}" if lost else f"{len(scripts)} executable"
+        yield told(
+            "nccl-source-scripts", what, "failed" if lost else "passed", seen=shown, wanted="all executable"
+        )
+    places = {str(path): bool(can) for path, can in (seen.get("starts") or {}).items()}
+    stuck = sorted(path for path, can in places.items() if not can)
+    what = "whether a script can be started where NCCL is unpacked and built"
+    if not places:
+        yield told("nccl-source-noexec", f"{what}: nobody tried", "not run")
+    else:
+        shown = f"not in {', '.join(stuck)}" if stuck else "in each"
+        yield told(
+            "nccl-source-noexec",
+            what,
+            "failed" if stuck else "passed",
+            seen=shown,
+            wanted="in each: no noexec mount",
+        )
+    version = str(seen.get("version") or "")
+    yield told(
+        "nccl-source-version",
+        "makefiles/version.mk",
+        "passed" if same_release(version, part.version) else "failed",
+        seen=version or "nothing",
+        wanted=part.version,
+    )
+
+
+def log_findings(archs: Iterable[str], log: str) -> Iterator[Finding]:
+    """Whether its make used the recipe's list, as it says itself in each of its folders."""
+    wanted, said = gencode(archs), [found["gencode"].strip() for found in _SAID.finditer(log)]
+    what = "the list of architectures that NCCL's make says it compiles for"
+    other = next((text for text in said if set(text.split()) != set(wanted.split())), "")
+    if not said:
+        yield told("nccl-source-gencode", f"{what}: it says none", "not run", wanted=wanted)
+    else:
+        outcome: Outcome = "failed" if other else "passed"
+        yield told("nccl-source-gencode", what, outcome, seen=other or said[0], wanted=wanted)
