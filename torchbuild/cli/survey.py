@@ -24,6 +24,7 @@ from torchbuild.model.recipe import Machine, Recipe
 from torchbuild.model.recipe_toolchain import Toolchain
 from torchbuild.resolve.assemble import Survey
 from torchbuild.resolve.environment import BASE
+from torchbuild.toolchains.python_part import is_version
 
 __all__ = [
     "UNPACKING",
@@ -174,7 +175,8 @@ def _candidates(recipe: Recipe, *, local: bool) -> Iterator[str]:
         # of a virtual environment that was made with copies, the interpreter behind it
         yield os.path.realpath(getattr(sys, "_base_executable", sys.executable))
         return
-    name = "python" + ".".join(python.version.split(".")[:2])
+    free = "t" if python.version.endswith("t") else ""
+    name = "python" + ".".join(python.version.removesuffix("t").split(".")[:2]) + free
     found = shutil.which(name) if local else None
     if found is not None:
         # a version manager's shim needs the caller's environment; the interpreter behind it does not
@@ -209,7 +211,7 @@ def _ask(recipe: Recipe, executor: Executor, log: Path, *, local: bool) -> Mappi
     )
 
 
-_TOLD = {"executable", "version", "machine", "headers", "cc", "cxx", "launcher"}
+_TOLD = {"executable", "version", "soabi", "machine", "headers", "cc", "cxx", "launcher"}
 
 
 def _answer(log: str) -> Mapping[str, Any] | None:
@@ -230,11 +232,11 @@ def check_builder(recipe: Recipe, seen: Mapping[str, Any]) -> None:
             ``compiler-missing``, ``libc-unknown``, ``compiler-cache-missing``, ``machine-other``.
     """
     wanted = recipe.python.version
-    if wanted is not None and not f"{seen['version']}.".startswith(f"{wanted}."):
+    if wanted is not None and not is_version(wanted, seen["version"], seen["soabi"]):
         raise HostError(
             "interpreter-other-version",
             f"the builder's interpreter is {seen['version']}",
-            why=(f"seen {seen['executable']}", f"wanted Python {wanted}"),
+            why=(f"seen {seen['executable']}, ABI {seen['soabi']}", f"wanted Python {wanted}"),
             fix="Install that version in the builder, or change python.version.",
         )
     _require_parts(recipe.toolchain, seen)

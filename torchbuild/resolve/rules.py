@@ -16,6 +16,7 @@ from torchbuild.model.recipe import Overlay, Recipe, Series, Source
 from torchbuild.resolve.decode import invalid
 from torchbuild.resolve.image_rules import image_problems
 from torchbuild.resolve.lines import Places
+from torchbuild.resolve.option_rules import option_problems
 from torchbuild.resolve.problems import MOST_PROBLEMS, located, shown
 from torchbuild.resolve.source_rules import source_problems
 from torchbuild.resolve.support import unsupported
@@ -52,6 +53,7 @@ def _problems(recipe: Recipe) -> Iterator[Problem]:
     yield from variable_problems(recipe)
     yield from secret_problems(recipe)
     yield from toolchain_problems(recipe)
+    yield from option_problems(recipe)
     yield from image_problems(recipe)
     yield from verify_problems(recipe)
 
@@ -138,6 +140,8 @@ def _python(recipe: Recipe) -> Iterator[Problem]:
     if python.version is None and recipe.image is not None and python.source == "system":
         wanted = "a version such as 3.13: the interpreter is the image's"
         yield _problem("python.version", "nothing", wanted)
+    if python.version is None and python.source == "uv":
+        yield _problem("python.version", "nothing", 'a version such as 3.13: from = "uv"')
 
 
 def _builder(recipe: Recipe) -> Iterator[Problem]:

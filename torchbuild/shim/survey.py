@@ -28,7 +28,8 @@ def survey(cc: str, cxx: str, cache: str) -> Dict[str, str]:
     """Interpreter, C library, compilers."""
     c, compiler = _find(cc), _find(cxx)
     return {
-        "executable": os.path.realpath(sys.executable),
+        # of a virtual environment, the interpreter behind it: another file where it was made with copies
+        "executable": os.path.realpath(getattr(sys, "_base_executable", "") or sys.executable),
         "version": ".".join(str(part) for part in sys.version_info[:3]),
         "soabi": str(sysconfig.get_config_var("SOABI") or ""),
         "tag": "cp%d%d" % (sys.version_info[0], sys.version_info[1]),

@@ -1,0 +1,83 @@
+"""What is known about interpreters: which torch is for which Python, and where managed ones come from."""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
+
+from torchbuild.model.frozen import Frozen, frozen_value
+
+__all__ = ["StandaloneFact", "TorchPython", "standalone_addresses", "standalone_fact", "torch_python"]
+
+
+class TorchPython(Frozen):
+    """The interpreters that a release says it is for."""
+
+    torch: str
+    """Releases that this is for, a range."""
+    python: str
+    """Promised, a range."""
+    experimental: str
+    """Built and not promised, a range; empty for none."""
+    source: str
+    """What was read."""
+    checked: str
+    """When, as a date; or ``unconfirmed``."""
+
+    def promises(self, python: str) -> bool:
+        """Whether the release says that it is for this Python."""
+        return SpecifierSet(self.python).contains(python, prereleases=True)
+
+    def tries(self, python: str) -> bool:
+        """Whether upstream builds for it without a promise."""
+        return bool(self.experimental) and SpecifierSet(self.experimental).contains(python, prereleases=True)
+
+
+class StandaloneFact(Frozen):
+    """The publisher of uv's managed interpreters."""
+
+    scheme: str
+    """Kind of their locators."""
+    addresses: tuple[str, ...]
+    """What a locator's kind stands for, the first to try first."""
+    flavors: tuple[str, ...]
+    """Archives whose top is an installation."""
+    machines: tuple[str, ...]
+    """Processor families that there are builds for."""
+    built_at: tuple[str, ...]
+    """Directories of the machine where they were built."""
+    source: str
+    """What was read."""
+    checked: str
+    """When, as a date; or ``unconfirmed``."""
+
+
+@cache
+def _table(name: str) -> dict[str, Any]:
+    text = (files("torchbuild.knowledge") / "data" / f"{name}.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+def torch_python(release: str) -> TorchPython | None:
+    """What a release of torch says of Python; None where nobody read it."""
+    rows = (TorchPython.model_validate(row) for row in _table("torch_python")["release"])
+    base = Version(release).base_version  # what leads to a release, such as 2.13.0a0, counts as the release
+    return next((row for row in rows if SpecifierSet(row.torch).contains(base)), None)
+
+
+@cache
+def standalone_fact() -> StandaloneFact:
+    """Where managed interpreters come from."""
+    return StandaloneFact.model_validate(frozen_value(_table("standalone_python")["publisher"]))
+
+
+def standalone_addresses(locator: str) -> tuple[str, ...]:
+    """The publisher's own addresses of a managed interpreter's archive; none for other kinds of locators."""
+    kind, _, path = locator.partition(":")
+    fact = standalone_fact()
+    return tuple(address + path for address in fact.addresses) if kind == fact.scheme else ()
