@@ -7,18 +7,20 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.resources import files
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
+from torchbuild.cli.managed_python import Managed
 from torchbuild.cli.places import Places
 from torchbuild.context import Executor
+from torchbuild.edges.archive import unpack
 from torchbuild.edges.atomic import workroom, write_text
 from torchbuild.edges.process import capture
 from torchbuild.errors import ConflictError, HostError, TorchbuildError
 from torchbuild.model.artifact import ImageRef
-from torchbuild.model.command import Command
+from torchbuild.model.command import BUILD_ROOT, Command
 from torchbuild.model.lock import LockedPython
 from torchbuild.model.recipe import Machine, Recipe
 from torchbuild.model.recipe_toolchain import Toolchain
@@ -139,16 +141,27 @@ def _image_called(name: str, engine: str, here: Places) -> ImageRef:
     return inspect_image(find_engine(engine), name)
 
 
-def survey_builder(recipe: Recipe, image: ImageRef | None, here: Places) -> Survey:
-    """What the builder has; HostError for what a build needs and it lacks."""
+def survey_builder(
+    recipe: Recipe, image: ImageRef | None, here: Places, managed: Managed | None = None
+) -> Survey:
+    """What the builder has; HostError for what a build needs and it lacks.
+
+    A managed interpreter does the asking itself, at the place where it will be: the builder may have none.
+    """
     with workroom(here.cache, "survey") as folder:
         root = folder / "root"
+        if managed is not None:
+            place = root / PurePosixPath(managed.part.prefix).relative_to(BUILD_ROOT)
+            unpack(managed.archive, place, strip=managed.part.pieces[0].strip)
         script = files("torchbuild.shim").joinpath("survey.py").read_text(encoding="utf-8")
         write_text(root / "shim" / "survey.py", script)
         executor = executor_for(recipe.machine, image, here, root, f"{recipe.name}-survey")
-        seen = _ask(recipe, executor, folder / "survey.log", local=image is None)
+        ours = [managed.python.executable] if managed else None
+        programs = ours or _candidates(recipe, local=image is None)
+        seen = _ask(recipe, executor, folder / "survey.log", programs)
     check_builder(recipe, seen)
-    python = LockedPython(
+    python = managed.python if managed else None
+    python = python or LockedPython(
         executable=seen["executable"],
         version=seen["version"],
         soabi=seen["soabi"],
@@ -185,11 +198,11 @@ def _candidates(recipe: Recipe, *, local: bool) -> Iterator[str]:
     yield from (f"/usr/local/bin/{name}", f"/usr/bin/{name}")
 
 
-def _ask(recipe: Recipe, executor: Executor, log: Path, *, local: bool) -> Mapping[str, Any]:
+def _ask(recipe: Recipe, executor: Executor, log: Path, programs: Iterable[str]) -> Mapping[str, Any]:
     toolchain = recipe.toolchain
     asked = [toolchain.cc, toolchain.cxx, toolchain.compiler_cache]
     tried: list[str] = []
-    for program in _candidates(recipe, local=local):
+    for program in programs:
         argv = (program, "-I", "{shim}/survey.py", *asked)
         command = Command(argv=argv, environ=tuple(sorted(BASE.items())))
         try:

@@ -31,11 +31,12 @@ class TorchPython(Frozen):
 
     def promises(self, python: str) -> bool:
         """Whether the release says that it is for this Python."""
-        return SpecifierSet(self.python).contains(python, prereleases=True)
+        return SpecifierSet(self.python).contains(Version(python).base_version)
 
     def tries(self, python: str) -> bool:
         """Whether upstream builds for it without a promise."""
-        return bool(self.experimental) and SpecifierSet(self.experimental).contains(python, prereleases=True)
+        base = Version(python).base_version
+        return bool(self.experimental) and SpecifierSet(self.experimental).contains(base)
 
 
 class StandaloneFact(Frozen):

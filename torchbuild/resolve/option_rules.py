@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
+from itertools import zip_longest
 
 from torchbuild.errors import Problem
 from torchbuild.model.recipe import Recipe
@@ -38,7 +39,7 @@ def _wrong(value: str) -> Iterator[tuple[str, str]]:
         yield shown(value), "quotes that end"
         return
     skip = False
-    for word, following in zip(words, [*words[1:], ""], strict=True):
+    for word, following in zip_longest(words, words[1:], fillvalue=""):
         if not skip and word in _WITH_A_VALUE and (not following or following.startswith("-")):
             yield f"{word} {following}".strip(), f"a value behind {word}: it takes the next word for one"
         skip = not skip and word in _WITH_A_VALUE

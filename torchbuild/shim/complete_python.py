@@ -78,10 +78,11 @@ def _listed(folder: str) -> List[str]:
 def _values(path: str) -> Dict[str, Any]:
     """The table of the module, which is read and not run; empty where there is none."""
     try:
-        nodes = ast.parse(_read(path)).body
-        return next((ast.literal_eval(n.value) for n in nodes if isinstance(n, ast.Assign)), {})
-    except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
+        nodes = [node for node in ast.parse(_read(path)).body if isinstance(node, ast.Assign)]
+        values = ast.literal_eval(nodes[0].value) if nodes else None
+    except (OSError, ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
         return {}
+    return values if isinstance(values, dict) else {}
 
 
 def _read(path: str) -> str:

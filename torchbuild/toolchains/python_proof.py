@@ -19,8 +19,8 @@ _MOST = 8
 def _identity(part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Finding]:
     """Version, ABI and path are the locked ones; the path is its own, not a shim's or a venv's."""
     yield equal("python-version", "version of the interpreter", _text(seen, "version"), part.version)
-    for key, what in (("soabi", "ABI of the interpreter"), ("executable", "path of the interpreter")):
-        yield equal(f"python-{'abi' if key == 'soabi' else 'path'}", what, _text(seen, key), part.says[key])
+    yield equal("python-abi", "ABI of the interpreter", _text(seen, "soabi"), part.says["soabi"])
+    yield equal("python-path", "path of the interpreter", _text(seen, "executable"), part.says["executable"])
     kind = _text(seen, "kind") or "nothing that can be read"
     yield equal("python-path", f"what {part.says['executable']} is", kind, "program")
 

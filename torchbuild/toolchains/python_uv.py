@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import unquote
 
 from packaging.version import InvalidVersion, Version
@@ -125,9 +125,10 @@ def _builds(listing: str, *, free: bool) -> Iterator[_Build]:
     """The rows for Linux with glibc. What is not understood is no offer."""
     variant = "freethreaded" if free else "default"
     try:
-        rows: list[dict[str, Any]] = json.loads(listing)
+        read = json.loads(listing)
     except (ValueError, RecursionError):
-        rows = []
+        read = []
+    rows = [row for row in read if isinstance(row, dict)] if isinstance(read, list) else []
     wanted = {"implementation": "cpython", "os": "linux", "libc": "gnu", "variant": variant}
     for row in rows:
         found = _URL.fullmatch(str(row.get("url", "")))

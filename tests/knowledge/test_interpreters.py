@@ -1,0 +1,45 @@
+"""What is known about interpreters."""
+
+from __future__ import annotations
+
+import pytest
+
+from torchbuild.knowledge.interpreters import standalone_addresses, standalone_fact, torch_python
+
+
+@pytest.mark.parametrize(
+    ("release", "python", "promised", "tried"),
+    [
+        ("1.13.1", "3.10.13", True, False),
+        ("1.13.1", "3.11.7", False, True),
+        ("2.5.1", "3.13.0", False, True),
+        ("2.6.0", "3.13.5", True, False),
+        ("2.6.0", "3.14.0", False, False),
+        ("2.8.0", "3.8.18", False, False),
+        ("2.9.0a0", "3.14.0rc1", False, True),
+        ("2.14.1", "3.14.8", True, False),
+    ],
+)
+def test_a_release_is_for_some_interpreters(release: str, python: str, promised: bool, tried: bool) -> None:
+    """Promised and experimental are two things; what leads to a release counts as the release."""
+    fact = torch_python(release)
+
+    assert fact is not None
+    assert (fact.promises(python), fact.tries(python)) == (promised, tried)
+    assert fact.source
+    assert fact.checked
+
+
+@pytest.mark.parametrize("release", ["1.4.0", "2.15.0", "3.0"])
+def test_of_a_release_that_nobody_read_nothing_is_said(release: str) -> None:
+    """Neither too old nor too new ones are guessed."""
+    assert torch_python(release) is None
+
+
+def test_a_managed_interpreter_comes_from_its_publisher() -> None:
+    """A neutral locator has addresses where no mirror is named; those of other kinds are not ours."""
+    found = standalone_addresses("python-build-standalone:20250115/cpython-3.12.8%2B20250115-x.tar.gz")
+
+    assert len(found) == len(standalone_fact().addresses) > 1
+    assert all(address.endswith("/20250115/cpython-3.12.8%2B20250115-x.tar.gz") for address in found)
+    assert standalone_addresses("pypi:torch/x.whl") == ()
