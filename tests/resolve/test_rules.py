@@ -75,6 +75,7 @@ def test_a_source_that_is_pinned_is_fine(load: Load, source: str) -> None:
 @pytest.mark.parametrize(
     ("table", "path", "wanted"),
     [
+        ("[python]\nfrom = 'uv'", "python.version", 'a version such as 3.13: from = "uv"'),
         ("[python]\nfrom = 'path'", "python.path", 'an absolute path: from = "path"'),
         ("[python]\nfrom = 'path'\npath = 'python3'", "python.path", 'an absolute path: from = "path"'),
         ("[python]\npath = '/usr/bin/python3'", "python.path", 'no path unless from = "path"'),
