@@ -128,15 +128,20 @@ def doubts(compiler: Compiler, limits: Limits) -> tuple[Doubt, ...]:
 
 
 def _doubts(compiler: Compiler, limits: Limits) -> Iterator[Doubt]:
+    yield from _works(compiler, limits)
+    if compiler.kind in ("gcc", "clang") and compiler.version:
+        yield from _nvcc(compiler, limits)
+        yield from _torch(compiler, limits)
+
+
+def _works(compiler: Compiler, limits: Limits) -> Iterator[Doubt]:
+    """It makes programs of this machine, and says what it is."""
     if compiler.compiles:
         yield Doubt(compiler.compiles, "a small program that compiles and starts", is_certain=True)
     if compiler.machine != limits.machine:
         yield Doubt(compiler.target or "no machine", limits.machine, is_certain=True)
     if compiler.kind not in ("gcc", "clang") or not compiler.version:
         yield Doubt(f"{compiler.kind or 'unknown'} {compiler.version}", "gcc or clang", is_certain=True)
-        return
-    yield from _nvcc(compiler, limits)
-    yield from _torch(compiler, limits)
 
 
 def _nvcc(compiler: Compiler, limits: Limits) -> Iterator[Doubt]:
