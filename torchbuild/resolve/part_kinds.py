@@ -1,51 +1,210 @@
-"""Each part by its name: the guest scripts that complete it and look at it, and the checks that judge."""
+"""Each part by its name: what makes it out of its pieces, what looks at it, and the checks that judge."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from torchbuild.model.command import BUILD_ROOT, Command
+from torchbuild.model.finding import Finding
 from torchbuild.model.lock import Lock
 from torchbuild.model.part import LockedPart, PartName
-from torchbuild.toolchains.proof import Checks
+from torchbuild.resolve.environment import full_environment
+from torchbuild.toolchains import (
+    cuda_proof,
+    cuda_runfile,
+    host_compiler_proof,
+    library_look,
+    library_proof,
+    nccl_source,
+    python_proof,
+    runfile_proof,
+)
+from torchbuild.toolchains.proof import Checks, Seen, Wanted
+from torchbuild.toolchains.wished import LIBRARIES
 
-__all__ = ["KINDS", "Kind", "Look", "Request"]
+__all__ = ["KINDS", "Guest", "Kind", "Program", "Step", "wanted_of"]
 
-Request = Callable[[LockedPart, Lock], Mapping[str, Any]]
-"""What a guest script is told, as JSON values."""
-
-
-def _nothing(_part: LockedPart, _lock: Lock) -> Mapping[str, Any]:
-    return {}
+_SCRATCH = "{work}/tmp"
+_SITES = f"{BUILD_ROOT}/venv/lib/{{python}}/site-packages"
+_MAJOR_MINOR = 2
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Look:
-    """One look at a part."""
+class Guest:
+    """A script that runs inside the build and prints what it sees."""
 
     script: str
-    """Guest script that prints what it sees."""
-    told: Request
-    """What it is told."""
-    checks: Checks
+    """Its file."""
+    told: Callable[[LockedPart, Lock], Mapping[str, Any]]
+    """What it is told, as JSON values; places may be written with placeholders."""
+    checks: Checks = field(default_factory=lambda: MappingProxyType({}))
     """What is judged of that."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Program:
+    """A program of others that must end well."""
+
+    name: str
+    """What it is called in logs."""
+    commands: Callable[[LockedPart, Lock], tuple[Command, ...]]
+    """Its commands; ``{jobs}`` stands for the compilers at a time."""
+    says: Callable[[Wanted, str], Iterator[Finding]]
+    """What is judged of what it printed."""
+
+
+Step = Guest | Program
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Kind:
     """How one part is made whole and proven."""
 
-    made: Mapping[str, tuple[str, Request]] = field(default_factory=lambda: MappingProxyType({}))
-    """By how a piece is laid, where that takes a program: the guest script, and what it is told."""
-    complete: str = ""
-    """Guest script that adds what the pieces lack, such as unversioned links; empty for none."""
-    to_complete: Request = _nothing
-    """What it is told."""
-    looks: tuple[Look, ...]
-    """What proves it, in order."""
+    make: Callable[[LockedPart], tuple[Step, ...]]
+    """What makes it of its pieces, in order; the next begins only where all was well."""
+    looks: tuple[Guest, ...]
+    """What proves it."""
 
 
-KINDS: dict[PartName, Kind] = {}
+def wanted_of(lock: Lock) -> Wanted:
+    """What the parts of a lock are compared with."""
+    cuda = lock.part("cuda")
+    return Wanted(
+        archs=lock.gpu_archs,
+        cxx=lock.cxx,
+        torch=lock.wheel.public_version,
+        machine=lock.machine,
+        cuda=".".join(cuda.version.split(".")[:_MAJOR_MINOR]) if cuda is not None else "",
+    )
+
+
+def _environment(lock: Lock) -> dict[str, str]:
+    return dict(full_environment(lock))
+
+
+def _cuda_home(lock: Lock) -> str:
+    cuda = lock.part("cuda")
+    return cuda.prefix if cuda is not None else ""
+
+
+def _make_cuda(part: LockedPart) -> tuple[Step, ...]:
+    if not part.is_ours:
+        return ()
+    runfile = Guest(
+        script="install_runfile.py",
+        told=lambda part, _lock: cuda_runfile.install_request(
+            part, _stored(part), f"{BUILD_ROOT}/parts/cuda-install"
+        ),
+        checks=runfile_proof.CHECKS,
+    )
+    complete = Guest(
+        script="complete_cuda.py",
+        told=lambda part, lock: cuda_proof.complete_request(part, lock.cc, f"{_SCRATCH}/complete-cuda"),
+        checks={"completed": _cuda_completed},
+    )
+    return (runfile, complete) if part.provider == "runfile" else (complete,)
+
+
+def _stored(part: LockedPart) -> str:
+    """Where a build sees the part's one file."""
+    sha256 = part.pieces[0].artifact.sha256
+    return f"{{store}}/sha256/{sha256[:2]}/{sha256}"
+
+
+def _cuda_completed(_part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Finding]:
+    yield cuda_proof.completed(seen)
+
+
+def _look_at_cuda(part: LockedPart, lock: Lock) -> Mapping[str, Any]:
+    return cuda_proof.look_request(part, wanted_of(lock), _environment(lock), f"{_SCRATCH}/look-cuda")
+
+
+def _look_at_compilers(part: LockedPart, lock: Lock) -> Mapping[str, Any]:
+    return {
+        "cc": lock.cc,
+        "cxx": lock.cxx,
+        "cuda": part.prefix,
+        "nvcc": f"{part.prefix.rstrip('/')}/bin/nvcc",
+        "standard": wanted_of(lock).standard,
+        "scratch": f"{_SCRATCH}/look-compilers",
+    }
+
+
+def _make_library(part: LockedPart) -> tuple[Step, ...]:
+    if not part.is_ours:
+        return ()
+    complete = Guest(
+        script="complete_library.py", told=lambda part, _lock: library_look.completion_request(part)
+    )
+    if part.provider != "source":
+        return (complete,)
+    look = Guest(
+        script="look_nccl_source.py",
+        told=lambda _part, _lock: {"source": nccl_source.SOURCE, "build": nccl_source.BUILD},
+        checks={"source": _nccl_source},
+    )
+    build = Program(name="nccl-build", commands=_build_nccl, says=_nccl_says)
+    return (look, build, complete)
+
+
+def _nccl_source(part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Finding]:
+    yield from nccl_source.source_findings(part, seen)
+
+
+def _nccl_says(wanted: Wanted, log: str) -> Iterator[Finding]:
+    yield from nccl_source.log_findings(wanted.archs, log)
+
+
+def _build_nccl(part: LockedPart, lock: Lock) -> tuple[Command, ...]:
+    home = _cuda_home(lock)
+    libraries = f"/usr/lib/{lock.machine}-linux-gnu" if home == "/usr" else ""
+    return nccl_source.build_commands(part, lock.gpu_archs, home, lock.cxx, cuda_lib=libraries)
+
+
+def _look_at_library(part: LockedPart, lock: Lock) -> Mapping[str, Any]:
+    python = "python" + ".".join(lock.python.version.split(".")[:_MAJOR_MINOR])
+    return library_look.look_request(
+        part,
+        cuda_home=_cuda_home(lock),
+        cxx=lock.cxx,
+        scratch=f"{_SCRATCH}/look-{part.name}",
+        machine=lock.machine,
+        sites=[_SITES.format(python=python)],
+    )
+
+
+def _make_python(part: LockedPart) -> tuple[Step, ...]:
+    if not part.is_ours:
+        return ()
+    told = {"prefix": part.prefix}
+    return (
+        Guest(script="complete_python.py", told=lambda _part, lock: told | {"cc": lock.cc, "cxx": lock.cxx}),
+    )
+
+
+def _look_at_python(_part: LockedPart, lock: Lock) -> Mapping[str, Any]:
+    return {"executable": lock.python.executable, "cc": lock.cc, "scratch": f"{_SCRATCH}/look-python"}
+
+
+_LIBRARY = Kind(
+    make=_make_library,
+    looks=(Guest(script="look_library.py", told=_look_at_library, checks=library_proof.CHECKS),),
+)
+KINDS: Mapping[PartName, Kind] = {
+    "python": Kind(
+        make=_make_python,
+        looks=(Guest(script="look_python.py", told=_look_at_python, checks=python_proof.CHECKS),),
+    ),
+    "cuda": Kind(
+        make=_make_cuda,
+        looks=(
+            Guest(script="look_cuda.py", told=_look_at_cuda, checks=cuda_proof.CHECKS),
+            Guest(script="look_compilers.py", told=_look_at_compilers, checks=host_compiler_proof.CHECKS),
+        ),
+    ),
+    **dict.fromkeys(LIBRARIES, _LIBRARY),
+}
 """Parts that this version can make and prove."""

@@ -1,38 +1,44 @@
-"""What the toolchain stage does for one part: lay, make, complete, look."""
+"""What the toolchain stage does for each part: the steps that make it, then the looks at it."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
-from typing import Any
 
 from torchbuild.errors import LockError
-from torchbuild.model.command import Command
+from torchbuild.model.command import Command, expand
 from torchbuild.model.frozen import Frozen
 from torchbuild.model.lock import Lock
 from torchbuild.model.part import LockedPart
-from torchbuild.resolve.part_kinds import KINDS, Kind
-from torchbuild.toolchains.proof import Wanted
+from torchbuild.resolve.part_kinds import KINDS, Guest, Kind, Step
 
-__all__ = ["REQUESTS", "PlannedPart", "planned_parts", "wanted_of"]
+__all__ = ["REQUESTS", "PlannedPart", "PlannedStep", "planned_parts", "steps_of"]
 
 REQUESTS = "{work}/parts/.requests"
 """Where guest scripts find what they are told."""
 _GUEST = "{shim}/torchbuild_shim"
+_IN_THE_TREE = "bundled"
+"""A library that the tree itself builds is not there yet: the gate is what looks."""
+
+
+class PlannedStep(Frozen):
+    """One step of a part."""
+
+    name: str
+    """What its log is called."""
+    commands: tuple[Command, ...]
+    """Its commands, in order."""
+    request: tuple[str, str] | None
+    """What its script reads: path, with placeholders, and text; None for a program of others."""
 
 
 class PlannedPart(Frozen):
-    """One part, and the commands of which it is made, in order."""
+    """One part, and the steps of which it is made and proven, in the order of `steps_of`."""
 
     part: LockedPart
     """The part."""
-    requests: tuple[tuple[str, str], ...]
-    """Files that the commands read: path, with placeholders, and text."""
-    make: tuple[Command, ...]
-    """What lays the pieces that are not just unpacked, then what completes the part."""
-    looks: tuple[Command, ...]
-    """What looks at it, one for each look of its kind; each prints one line of JSON."""
+    steps: tuple[PlannedStep, ...]
+    """One for each step."""
 
 
 def planned_parts(lock: Lock, python: str, environ: tuple[tuple[str, str], ...]) -> tuple[PlannedPart, ...]:
@@ -46,52 +52,45 @@ def planned_parts(lock: Lock, python: str, environ: tuple[tuple[str, str], ...])
     Raises:
         LockError: ``lock-part-unknown``.
     """
-    return tuple(_planned(part, lock, python, environ) for part in lock.parts)
+    found = []
+    for part in lock.parts:
+        runs = lock.python.executable if part.name == "python" else python
+        steps = tuple(_planned(step, part, lock, runs, environ) for step in steps_of(part))
+        found.append(PlannedPart(part=part, steps=steps))
+    return tuple(found)
 
 
-def _planned(part: LockedPart, lock: Lock, python: str, environ: tuple[tuple[str, str], ...]) -> PlannedPart:
+def steps_of(part: LockedPart) -> tuple[Step, ...]:
+    """All steps of a part: what makes it, then what looks at it.
+
+    Raises:
+        LockError: ``lock-part-unknown``.
+    """
+    if part.provider == _IN_THE_TREE:
+        return ()
+    kind = _kind(part)
+    return (*kind.make(part), *kind.looks)
+
+
+def _kind(part: LockedPart) -> Kind:
     kind = KINDS.get(part.name)
     if kind is None:
         raise LockError(
             "lock-part-unknown",
             f"the lock has a part {part.name}, which this version cannot prove",
-            why=f"wanted one of {', '.join(KINDS) or 'none'}",
+            why=f"wanted one of {', '.join(KINDS)}",
             fix="Use the torchbuild that made the lock, or make it anew with `torchbuild lock`.",
         )
-    runs = lock.python.executable if part.name == "python" else python
-    making = tuple(_making(part, lock, kind))
-    looks = tuple(
-        (PurePosixPath(item.script).stem, item.script, item.told(part, lock)) for item in kind.looks
-    )
-    requests, commands = [], []
-    for step, script, told in (*making, *looks):
-        path = f"{REQUESTS}/{part.name}-{step}.json"
-        requests.append((path, json.dumps(told, sort_keys=True)))
-        commands.append(Command(argv=(runs, "-I", f"{_GUEST}/{script}", path), environ=environ))
-    return PlannedPart(
-        part=part,
-        requests=tuple(requests),
-        make=tuple(commands[: len(making)]),
-        looks=tuple(commands[len(making) :]),
-    )
+    return kind
 
 
-def _making(part: LockedPart, lock: Lock, kind: Kind) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    for how in dict.fromkeys(piece.how for piece in part.pieces):
-        if how in kind.made:
-            script, told = kind.made[how]
-            yield how, script, told(part, lock)
-    if kind.complete and part.is_ours:
-        yield "complete", kind.complete, kind.to_complete(part, lock)
-
-
-def wanted_of(lock: Lock) -> Wanted:
-    """What the parts of a lock are compared with."""
-    cuda = lock.part("cuda")
-    return Wanted(
-        archs=lock.gpu_archs,
-        cxx=lock.cxx,
-        torch=lock.wheel.public_version,
-        machine=lock.machine,
-        cuda=".".join(cuda.version.split(".")[:2]) if cuda is not None else "",
-    )
+def _planned(
+    step: Step, part: LockedPart, lock: Lock, python: str, environ: tuple[tuple[str, str], ...]
+) -> PlannedStep:
+    if not isinstance(step, Guest):
+        return PlannedStep(name=step.name, commands=step.commands(part, lock), request=None)
+    name = f"{part.name}-{PurePosixPath(step.script).stem}"
+    path = f"{REQUESTS}/{name}.json"
+    command = Command(argv=(python, "-I", f"{_GUEST}/{step.script}", path), environ=environ)
+    told = expand(json.dumps(dict(step.told(part, lock)), sort_keys=True))
+    return PlannedStep(name=name, commands=(command,), request=(path, told))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from contextlib import suppress
 from importlib.resources import files
 from typing import Any
@@ -22,8 +23,9 @@ from torchbuild.model.stage import StagePlan, StageResult, lock_part, stage_key
 from torchbuild.report.events import Found
 from torchbuild.resolve.frontend import VENV_PYTHON, install_command, plain, requirement_lines
 from torchbuild.resolve.orders import printed_document
-from torchbuild.resolve.part_kinds import KINDS
-from torchbuild.resolve.planned_parts import PlannedPart, planned_parts, wanted_of
+from torchbuild.resolve.part_kinds import Program, Step, wanted_of
+from torchbuild.resolve.planned_parts import PlannedPart, PlannedStep, planned_parts, steps_of
+from torchbuild.toolchains.nccl_source import SOURCE
 from torchbuild.toolchains.proof import Wanted, judge
 
 __all__ = ["NAME", "REVISION", "Plan", "Result", "plan", "run"]
@@ -83,7 +85,7 @@ def plan(lock: Lock) -> Plan:
             plain(lock, lock.python.executable, "-I", "-m", "venv", "--without-pip", "--clear", "{venv}"),
             install_command(lock, VENV_PYTHON, REQUIREMENTS),
             plain(lock, VENV_PYTHON, "-I", *probe, "{work}/tmp/probe"),
-            *(command for item in parts for command in (*item.make, *item.looks)),
+            *(command for item in parts for step in item.steps for command in step.commands),
         ),
         requirements=requirement_lines(f"{BUILD_ROOT}/inputs/build", lock.build_requires),
         packages=tuple(sorted(_package(item) for item in lock.build_requires)),
@@ -192,38 +194,54 @@ def _proven(plan: Plan, context: Context, *, is_before: bool) -> tuple[Finding, 
 
 
 def _part(item: PlannedPart, plan: Plan, context: Context) -> tuple[Finding, ...]:
-    """Lay one part, make it whole, look at it, and judge what was seen."""
+    """Lay one part, make it whole, look at it, and judge what was seen. What failed ends the making."""
     _lay(item, context)
-    log = context.workspace.logs / f"{NAME}-{item.part.name}.log"
-    for path, text in item.requests:
-        context.trees.write(context.workspace.inside(path), text)
-    context.trees.remove(log)
-    for command in item.make:
-        # an installer or a make may use what this machine has; what comes of it is compared
-        run = command.with_environ(context.executor.environment())
-        done = context.executor.run(run, log=log, append=True)
-        if done.exit_code != 0:
-            raise _not_made(item, done)
     findings: list[Finding] = []
-    for look, command in zip(KINDS[item.part.name].looks, item.looks, strict=True):
-        done = context.executor.run(command, log=log, append=True)
-        findings += judge(look.checks, item.part, plan.wanted, _printed(done, context))
+    for step, planned in zip(steps_of(item.part), item.steps, strict=True):
+        found = tuple(_step(step, planned, item, plan, context))
+        findings += found
+        if failures(found):
+            break
     return tuple(findings)
 
 
+def _step(
+    step: Step, planned: PlannedStep, item: PlannedPart, plan: Plan, context: Context
+) -> Iterator[Finding]:
+    """One step, run in the build; its own log holds all that it said."""
+    log = context.workspace.logs / f"{NAME}-{planned.name}.log"
+    if planned.request is not None:
+        context.trees.write(context.workspace.inside(planned.request[0]), planned.request[1])
+    done = None
+    for command in planned.commands:
+        done = context.executor.run(_with_jobs(command, context), log=log, append=done is not None)
+        if done.exit_code != 0:
+            raise _not_made(item, done)
+    if isinstance(step, Program):
+        yield from step.says(plan.wanted, context.trees.read(log) or "")
+    elif done is not None:
+        yield from judge(step.checks, item.part, plan.wanted, _printed(done, context))
+
+
+def _with_jobs(command: Command, context: Context) -> Command:
+    """How many compilers at a time is this machine's, and in no plan."""
+    jobs = context.executor.environment().get("MAX_JOBS", "1")
+    return command.model_copy(update={"argv": tuple(text.replace("{jobs}", jobs) for text in command.argv)})
+
+
 def _lay(item: PlannedPart, context: Context) -> None:
-    """Archives into the prefix, each unpacked apart and then moved in; what is built lies beside it."""
+    """Archives into the prefix, each unpacked apart and then moved in; a source lies beside it."""
     inside, trees, part = context.workspace.inside, context.trees, item.part
     if not part.is_ours:
         return
-    for path in (part.prefix, f"{part.prefix}-source", f"{part.prefix}-new"):
-        trees.remove(inside(path))
+    fresh = inside(f"{part.prefix}-new")
+    for path in (inside(part.prefix), fresh, inside(SOURCE)):
+        trees.remove(path)
     trees.make(inside(part.prefix))
     for piece in part.pieces:
         if piece.how == "source":
-            trees.unpack(piece.artifact, inside(f"{part.prefix}-source"), strip=piece.strip)
+            trees.unpack(piece.artifact, inside(SOURCE), strip=piece.strip)
         elif piece.how == "unpack":
-            fresh = inside(f"{part.prefix}-new")
             trees.unpack(piece.artifact, fresh, strip=piece.strip, only=piece.only or None)
             trees.merge(fresh / piece.only, inside(part.prefix) / piece.to)
             trees.remove(fresh)
