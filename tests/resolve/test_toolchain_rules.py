@@ -46,6 +46,7 @@ def test_a_good_recipe_has_none() -> None:
         ({"nccl": {"version": "2.21.5", "sha256": "0" * 64}}, "nccl.sha256"),
         ({"cudnn": {"version": "9.1", "from": "source"}}, "cudnn.from"),
         ({"cudnn": {"from": "bundled"}}, "cudnn.from"),
+        ({"magma": {"version": "2.6.1"}}, "magma.from"),
         ({"build": {"flags": {"USE_CUDA": False}}}, "build.flags.USE_CUDA"),
         ({"nccl": {"version": "2.21.5"}, "build": {"flags": {"USE_NCCL": "0"}}}, "build.flags.USE_NCCL"),
         (

@@ -11,6 +11,7 @@ from torchbuild.model.recipe import Recipe
 from torchbuild.resolve.cmake_commands import Fetch
 from torchbuild.resolve.cmake_scope import CacheEntry
 from torchbuild.resolve.environment import BASE, build_environment, extra_defines
+from torchbuild.resolve.parts_handed import Parts
 from torchbuild.resolve.tree_options import Tree, is_declared
 
 __all__ = ["AskedTree", "ask"]
@@ -41,7 +42,13 @@ class AskedTree:
 
 
 def ask(
-    recipe: Recipe, era: EraFact, files: Mapping[str, str], compilers: Mapping[str, str], epoch: int
+    recipe: Recipe,
+    era: EraFact,
+    files: Mapping[str, str],
+    compilers: Mapping[str, str],
+    epoch: int,
+    *,
+    parts: Parts | None = None,
 ) -> AskedTree:
     """Tell the tree what the recipe wants, and see what it has.
 
@@ -51,14 +58,15 @@ def ask(
         files: the tree's CMake files.
         compilers: ``CC``, ``CXX`` and ``LAUNCHER``.
         epoch: SOURCE_DATE_EPOCH.
+        parts: toolkit and libraries as they are locked; by default where the recipe has them.
 
     Raises:
         ConflictError: ``define-cannot-reach-cmake``, ``preset-unknown-release``.
     """
     tree = Tree(files, era, recipe.target.machine)
-    defines, common = extra_defines(recipe, era), BASE | {"SOURCE_DATE_EPOCH": str(epoch)}
-    declared = tree.declared(common | build_environment(recipe, era, compilers), defines)
-    environ = build_environment(recipe, era, compilers, declared)
+    defines, common = extra_defines(recipe, era, parts), BASE | {"SOURCE_DATE_EPOCH": str(epoch)}
+    declared = tree.declared(common | build_environment(recipe, era, compilers, (), parts), defines)
+    environ = build_environment(recipe, era, compilers, declared, parts)
     found = tree.followed(common | environ, defines)
     return AskedTree(
         tree=tree,

@@ -17,6 +17,7 @@ from torchbuild.model.command import BUILD_ROOT
 from torchbuild.model.frozen import Frozen
 from torchbuild.model.lock import Expectation, Lock, LockedPython, LockedSource, LockedVerify, LockedWheel
 from torchbuild.model.locked_image import LockedImage
+from torchbuild.model.part import LockedPart
 from torchbuild.model.recipe import Recipe
 from torchbuild.resolve.asked import AskedTree, ask
 from torchbuild.resolve.environment import wheel_version
@@ -73,6 +74,8 @@ class Answers(Frozen):
     """Further packages of the verify environment."""
     builder: LockedImage | None = None
     """What the builder image is made of."""
+    parts: tuple[LockedPart, ...] = ()
+    """Toolkit and libraries, exactly."""
     unpinned: tuple[str, ...] = ()
     """What nobody answers for, each in a sentence."""
     tree: dict[str, str] = Field(default_factory=dict)
@@ -109,7 +112,10 @@ def lock_of(recipe: Recipe, answers: Answers, asked: AskedTree | None = None) ->
     """
     survey = answers.survey
     if asked is None:
-        asked = ask(recipe, era_fact(answers.era), answers.tree, survey.compilers(), answers.epoch)
+        compilers = survey.compilers()
+        asked = ask(
+            recipe, era_fact(answers.era), answers.tree, compilers, answers.epoch, parts=answers.parts or None
+        )
     return Lock.model_validate(
         {
             "schema": 1,
@@ -128,6 +134,8 @@ def lock_of(recipe: Recipe, answers: Answers, asked: AskedTree | None = None) ->
             "compiler": survey.compiler,
             "compiler_c": survey.compiler_c or None,
             "compiler_cache": survey.launcher or "none",
+            "gpu_archs": recipe.cuda.archs if recipe.cuda is not None else (),
+            "parts": answers.parts,
             "environ": asked.environ,
             "defines": asked.defines,
             "expect": _expected(recipe, answers, asked),
@@ -151,6 +159,7 @@ def _expected(recipe: Recipe, answers: Answers, asked: AskedTree) -> tuple[Expec
         era.renames,
         declared=asked.declared,
         front_end_only=era.front_end_only,
+        parts=answers.parts or None,
     )
     named = {item.key for item in expect}
     further = asked.tree.expect(asked.cache, flags(recipe, asked.declared))

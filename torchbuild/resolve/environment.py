@@ -9,6 +9,12 @@ from torchbuild.knowledge.tables import EraFact, blas_fact
 from torchbuild.model.lock import Lock
 from torchbuild.model.recipe import Recipe
 from torchbuild.resolve.flags import definitions, flags, linker_flags, preset_environment
+from torchbuild.resolve.parts_handed import (
+    Parts,
+    parts_definitions,
+    parts_environment,
+    parts_or_wished,
+)
 from torchbuild.resolve.variables import BASE
 
 __all__ = ["BASE", "build_environment", "extra_defines", "full_environment"]
@@ -21,10 +27,16 @@ _CCACHE = {
 
 
 def build_environment(
-    recipe: Recipe, era: EraFact, compilers: Mapping[str, str], declared: Collection[str] = ()
+    recipe: Recipe,
+    era: EraFact,
+    compilers: Mapping[str, str],
+    declared: Collection[str] = (),
+    parts: Parts | None = None,
 ) -> dict[str, str]:
-    """The build's own variables: flags, compilers, version. The common ones are added at run time."""
-    environ = preset_environment(recipe)
+    """The build's own variables: parts, flags, compilers, version. The common ones are added at run time."""
+    environ = preset_environment(recipe) | parts_environment(
+        recipe, parts_or_wished(recipe, parts), compilers
+    )
     environ |= {name: value for name, (value, _) in flags(recipe, declared).items()}
     environ |= {name: value for name, value in _definitions(recipe).items() if _by_environment(name, era)}
     environ |= {"CC": compilers["CC"], "CXX": compilers["CXX"]}
@@ -59,8 +71,9 @@ def wheel_version(recipe: Recipe) -> str:
     return recipe.wheel.version + (f"+{recipe.wheel.local}" if recipe.wheel.local else "")
 
 
-def extra_defines(recipe: Recipe, era: EraFact) -> dict[str, str]:
+def extra_defines(recipe: Recipe, era: EraFact, parts: Parts | None = None) -> dict[str, str]:
     """Definitions that the environment cannot carry, or ConflictError where the era has no way in."""
+    ours = parts_definitions(parts_or_wished(recipe, parts), era)
     left = {name: value for name, value in _definitions(recipe).items() if not _by_environment(name, era)}
     if left and era.defines == "none":
         raise ConflictError(
@@ -73,7 +86,7 @@ def extra_defines(recipe: Recipe, era: EraFact) -> dict[str, str]:
             ),
             fix="Set the definition in a patch of CMakeLists.txt, or use a name that the front end forwards.",
         )
-    return dict(sorted(left.items()))
+    return dict(sorted((ours | left).items()))
 
 
 def full_environment(lock: Lock) -> tuple[tuple[str, str], ...]:

@@ -10,6 +10,7 @@ from torchbuild.model.command import BUILD_ROOT, expand
 from torchbuild.model.lock import Expectation, LockedPython
 from torchbuild.model.recipe import Recipe
 from torchbuild.resolve.flags import definitions, flags, linker_flags, switch_state
+from torchbuild.resolve.parts_handed import Parts, parts_expectations, parts_or_wished
 from torchbuild.resolve.switches import Wishes, parents
 
 __all__ = ["expectations"]
@@ -29,6 +30,7 @@ def expectations(
     *,
     declared: Collection[str] = (),
     front_end_only: Collection[str] = (),
+    parts: Parts | None = None,
 ) -> tuple[Expectation, ...]:
     """All of them, sorted by key.
 
@@ -39,10 +41,12 @@ def expectations(
         renames: variables that the front end hands to CMake under another name.
         declared: options of the tree.
         front_end_only: switches that CMake is handed and does not know.
+        parts: toolkit and libraries as they are locked; by default where the recipe has them.
 
     Raises:
         ConflictError: ``switch-needs-another``.
     """
+    parts = parts_or_wished(recipe, parts)
     found = [
         *_flags(recipe, flags(recipe, declared), renames, front_end_only),
         *_python(python),
@@ -52,6 +56,9 @@ def expectations(
         *_compiler_flags(recipe),
         *_generator(recipe),
     ]
+    named = {item.key for item in found}
+    further = parts_expectations(recipe, parts, compilers, declared)
+    found += [item for item in further if item.key not in named]
     return tuple(sorted(found, key=lambda item: (item.key, item.reference)))
 
 

@@ -71,6 +71,9 @@ def _library(name: str, library: Library) -> Iterator[Problem]:
     if library.source in ("source", "bundled") and name != "nccl":
         wanted = "tarball, wheels or system: only NCCL is built from source, or brought by the tree"
         yield _problem(f"{name}.from", shown(library.source), wanted)
+    if library.source == "wheels" and name == "magma":
+        wanted = "tarball with its archive, or system: nobody publishes it as a wheel"
+        yield _problem(f"{name}.from", shown(library.source), wanted)
     if library.version is None and library.source not in ("system", "bundled"):
         yield _problem(f"{name}.version", "nothing", "a release: nothing is chosen by chance")
     if library.version is not None and library.source == "bundled":

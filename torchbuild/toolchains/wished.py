@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from torchbuild.model.command import BUILD_ROOT
 from torchbuild.model.gpu_arch import parse_arch
 from torchbuild.model.part import LockedPart, PartName, prefix_of
 from torchbuild.model.recipe import Recipe
 from torchbuild.model.recipe_toolchain import Cuda, Library
+from torchbuild.toolchains.library_environment import switches
 
 __all__ = ["LIBRARIES", "arch_list", "table_flags", "wished_part", "wished_parts"]
 
@@ -13,13 +15,8 @@ LIBRARIES: tuple[PartName, ...] = ("nccl", "cudnn", "cusparselt", "nvshmem", "ma
 """Libraries beside the toolkit, in the order in which they are laid."""
 _BUILDER = "/usr"
 """Where a distribution puts what it has."""
-_SWITCHES = {
-    "cudnn": "USE_CUDNN",
-    "nccl": "USE_NCCL",
-    "cusparselt": "USE_CUSPARSELT",
-    "nvshmem": "USE_NVSHMEM",
-    "magma": "USE_MAGMA",
-}
+_IN_THE_TREE = f"{BUILD_ROOT}/source/build"
+"""Where a tree builds what it brings."""
 
 
 def wished_parts(recipe: Recipe) -> tuple[LockedPart, ...]:
@@ -30,11 +27,13 @@ def wished_parts(recipe: Recipe) -> tuple[LockedPart, ...]:
 
 
 def wished_part(recipe: Recipe, name: PartName) -> LockedPart | None:
-    """One of them; None where the recipe has no such table, or the tree itself brings the library."""
+    """One of them; None where the recipe has no such table."""
     table = getattr(recipe, name)
-    if table is None or table.source == "bundled":
+    if table is None:
         return None
     prefix = table.path or _BUILDER if _is_builders(table) else prefix_of(name)
+    if table.source == "bundled":
+        prefix = f"{_IN_THE_TREE}/{name}"
     return LockedPart(name=name, provider=table.source, version=table.version or "", prefix=prefix)
 
 
@@ -46,13 +45,7 @@ def table_flags(recipe: Recipe) -> dict[str, tuple[str, str]]:
     """Switches that the tables decide, each with the table that does."""
     if recipe.cuda is None:
         return {}
-    found = {"USE_CUDA": ("ON", "cuda")}
-    for name, switch in _SWITCHES.items():
-        if getattr(recipe, name) is not None:
-            found[switch] = ("ON", name)
-    if recipe.nccl is not None:
-        found["USE_SYSTEM_NCCL"] = ("OFF" if recipe.nccl.source == "bundled" else "ON", "nccl.from")
-    return found
+    return {"USE_CUDA": ("ON", "cuda")} | switches(wished_parts(recipe))
 
 
 def arch_list(recipe: Recipe) -> str:
