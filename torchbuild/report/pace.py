@@ -14,7 +14,7 @@ _WINDOW_S = 15.0
 """What came in these last seconds counts: a line that became slow is slow."""
 _SETTLE_S = 2.0
 """Parts that an earlier run left are counted in the first moments, and did not come over the line."""
-_SHORTEST_S = 1.0
+_SHORTEST_S = 2.0
 """Nobody knows a speed before."""
 
 
