@@ -197,6 +197,26 @@ def _rest(handler: Any, body: bytes, tag: str | None) -> None:
     handler.wfile.write(body[start:])
 
 
+@pytest.mark.parametrize("sha", ["", hashlib.sha256(BODY).hexdigest()], ids=["unknown", "named"])
+@pytest.mark.parametrize("total", [len(BODY), "*"])
+def test_a_rest_that_comes_in_pieces_is_put_together(kit: Kit, sha: str, total: int | str) -> None:
+    """A server may send less than the rest at once: a piece is never taken for the end."""
+
+    def some(handler: Any) -> None:
+        start = int(handler.headers["Range"].removeprefix("bytes=").rstrip("-"))
+        end = min(start + 500_000, len(BODY))
+        handler.send_response(206)
+        handler.send_header("Content-Range", f"bytes {start}-{end - 1}/{total}")
+        handler.send_header("Content-Length", str(end - start))
+        handler.send_header("ETag", f'"{sha256(BODY)}"')
+        handler.end_headers()
+        handler.wfile.write(BODY[start:end])
+
+    kit.server.replies["/compute/x.txz"] = [kit.server.cut(BODY, CUT), *[some] * 5]
+
+    assert kit.get(sha256=sha).artifacts[FILE].sha256 == sha256(BODY)
+
+
 @pytest.mark.parametrize("tag", ['W/"weak"', ""])
 def test_without_a_strong_tag_all_begins_anew(kit: Kit, tag: str) -> None:
     """A date or a weak tag does not stand for the very bytes."""

@@ -147,7 +147,7 @@ class Web:
                 forget(partial)
                 if start:
                     raise PassingError(_odd_answer(wanted.url, response))
-            total = _total(wanted, start, response)
+            total = _total(wanted, start, response, noted)
             _remember(wanted.url, partial, response, total)
             _append(wanted, partial, start, response)
         _check_end(wanted, partial, total)
@@ -223,10 +223,9 @@ def _odd_answer(url: str, response: requests.Response) -> FetchError:
     )
 
 
-def _total(wanted: Wanted, start: int, response: requests.Response) -> int | None:
+def _total(wanted: Wanted, start: int, response: requests.Response, noted: _Noted) -> int | None:
     """How long the whole is, as the server says; ends before gigabytes of something else are transferred."""
-    said = response.headers.get("Content-Length", "")
-    total = start + int(said) if said.isdecimal() and len(said) < _DIGITS else None
+    total = _said_total(start, response) or (noted.total if start else None)
     if total is not None and wanted.size is not None and total != wanted.size:
         raise _size_mismatch(wanted, str(total))
     if total is None and not wanted.has_digest and "Transfer-Encoding" not in response.headers:
@@ -239,6 +238,15 @@ def _total(wanted: Wanted, start: int, response: requests.Response) -> int | Non
     if total is not None:
         wanted.on_total(total)
     return total
+
+
+def _said_total(start: int, response: requests.Response) -> int | None:
+    """Of a part, what stands behind it in its range: a server may send less than the whole rest at once."""
+    if start:
+        said = response.headers.get("Content-Range", "").rpartition("/")[2]
+        return int(said) if said.isdecimal() and len(said) < _DIGITS else None
+    said = response.headers.get("Content-Length", "")
+    return int(said) if said.isdecimal() and len(said) < _DIGITS else None
 
 
 def _append(wanted: Wanted, partial: Path, start: int, response: requests.Response) -> None:
@@ -261,9 +269,7 @@ def _append(wanted: Wanted, partial: Path, start: int, response: requests.Respon
 
 def _check_end(wanted: Wanted, partial: Path, total: int | None) -> None:
     have = _size(partial)
-    if wanted.size is not None and have != wanted.size:
-        raise _size_mismatch(wanted, str(have))
-    if total is not None and have != total:
+    if total is not None and have < total:
         raise PassingError(
             FetchError(
                 "not-reachable",
@@ -272,6 +278,8 @@ def _check_end(wanted: Wanted, partial: Path, total: int | None) -> None:
                 fix="Run the same command again: it goes on from there.",
             )
         )
+    if wanted.size is not None and have != wanted.size:
+        raise _size_mismatch(wanted, str(have))
 
 
 def _size_mismatch(wanted: Wanted, seen: str) -> FetchError:
