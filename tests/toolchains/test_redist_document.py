@@ -6,6 +6,8 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from torchbuild.errors import ConflictError, FetchError
 from torchbuild.knowledge.redist import redist_product
@@ -153,6 +155,33 @@ def test_a_component_without_a_version_is_named() -> None:
         read.archive("cuda_nvcc", "x86_64")
 
     assert "cuda_nvcc.version" in caught.value.why[0]
+
+
+KEYS = st.sampled_from(["linux-x86_64", "cuda12", "version", "relative_path", "sha256", "size", "x"])
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text()
+    | st.sampled_from([PATH, DIGEST, "12"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=5),
+    max_leaves=12,
+)
+
+
+@given(entry=VALUES)
+def test_no_document_is_a_crash(entry: object) -> None:
+    """Whatever stands in it: an archive below the document's directory, none, or an error that names the document."""
+    read = read_document(LOCATOR, json.dumps({"cuda_nvcc": entry}), "12.4.1")
+    try:
+        archive = read.archive("cuda_nvcc", "x86_64", "12")
+    except (FetchError, ConflictError) as error:
+        said = f"{error.what} {error.why}"
+        assert LOCATOR in said
+        assert len(said) < 1000
+    else:
+        assert archive is None or archive.artifact.locator.startswith("nvidia:compute/cuda/redist/")
 
 
 def variants(*keys: str) -> RedistDocument:
