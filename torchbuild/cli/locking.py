@@ -19,6 +19,8 @@ from torchbuild.cli.places import Places
 from torchbuild.cli.recipe_files import public
 from torchbuild.cli.source_answers import SourceAnswer, SourceReader
 from torchbuild.cli.survey import survey_builder
+from torchbuild.cli.toolchain_answers import locked_toolchain
+from torchbuild.cli.toolchain_to_lock import bundled_parts, interpreter_to_lock, weigh_tree
 from torchbuild.context import Network
 from torchbuild.edges.download import Downloader
 from torchbuild.edges.git import GitEdge
@@ -115,15 +117,23 @@ def make_lock(recipe: Recipe, there: World, tell: Tell) -> Lock:
 def _make_lock(recipe: Recipe, there: World, tell: Tell) -> Lock:
     tell("looking at the builder: " + (recipe.image.name if recipe.image else "this machine"))
     image, builder = image_to_lock(recipe, there, tell)
-    survey = survey_builder(recipe, image, there.places)
+    managed = interpreter_to_lock(recipe, there, tell)
+    survey = survey_builder(recipe, image, there.places, managed)
+    for note in survey.notes:
+        tell(note)
     source = recipe.source
     tell(f"reading the source: {source.git or source.archive or source.path}")
     answer = SourceReader(there).read(recipe)
     era, declared = front_end_of(answer)
-    asked = ask(recipe, era_fact(era), answer.tree, survey.compilers(), answer.epoch)
+    weigh_tree(recipe, answer, survey.python.version, tell)
+    resolve = _resolver(recipe, survey, there)
+    found = locked_toolchain(
+        recipe, there, lambda texts: resolve(texts, (), survey.glibc), tell, survey.toolkit
+    )
+    parts = (*([managed.part] if managed else []), *found.parts)
+    asked = ask(recipe, era_fact(era), answer.tree, survey.compilers(), answer.epoch, parts=parts or None)
     late = locked_late_sources(recipe, answer, asked, there)
     tell("resolving requirements for Python " + survey.python.version)
-    resolve = _resolver(recipe, survey, there)
     glibc = run_time_glibc(recipe.target.glibc, survey.glibc)
     run = resolve(recipe.wheel.requires or (), (), glibc)
     pins = tuple(f"{name}=={version}" for name, version in _pins(run))
@@ -138,9 +148,16 @@ def _make_lock(recipe: Recipe, there: World, tell: Tell) -> Lock:
             image=image,
             builder=builder,
             tree=dict(answer.tree),
-            unpinned=(*answer.unpinned, *unlaid(asked.fetches, _laid(recipe, answer, late))),
+            parts=(*parts, *bundled_parts(recipe, answer, late)),
+            unpinned=(
+                *answer.unpinned,
+                *found.unpinned,
+                *unlaid(asked.fetches, _laid(recipe, answer, late)),
+            ),
             survey=survey,
-            build_requires=resolve(build_requirements(recipe, era, declared), (), survey.glibc),
+            build_requires=resolve(
+                build_requirements(recipe, era, declared, survey.python.tag), (), survey.glibc
+            ),
             run_requires=run,
             verify_requires=tuple(item for item in everything if item.sha256 not in kept),
         ),

@@ -12,6 +12,7 @@ from importlib.resources import files
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from torchbuild.cli.compiler_survey import CompilerSurvey
 from torchbuild.cli.managed_python import Managed
 from torchbuild.cli.places import Places
 from torchbuild.context import Executor
@@ -159,7 +160,9 @@ def survey_builder(
         ours = [managed.python.executable] if managed else None
         programs = ours or _candidates(recipe, local=image is None)
         seen = _ask(recipe, executor, folder / "survey.log", programs)
-    check_builder(recipe, seen)
+        check_builder(recipe, seen)
+        look = CompilerSurvey(executor=executor, root=root, python=seen["executable"], logs=folder)
+        found = look.look(recipe, recipe.cuda) if recipe.cuda is not None else None
     python = managed.python if managed else None
     python = python or LockedPython(
         executable=seen["executable"],
@@ -168,14 +171,17 @@ def survey_builder(
         tag=seen["tag"],
         include=seen["include"],
     )
+    chosen = found.chosen if found is not None else None
     return Survey(
         python=python,
         glibc=seen["glibc"],
-        cc=seen["cc"],
-        cxx=seen["cxx"],
-        compiler=seen["compiler"],
-        compiler_c=seen["compiler_c"],
+        cc=chosen.cc if chosen else seen["cc"],
+        cxx=chosen.cxx if chosen else seen["cxx"],
+        compiler=chosen.compiler if chosen else seen["compiler"],
+        compiler_c=chosen.compiler_c if chosen else seen["compiler_c"],
         launcher=seen["launcher"],
+        toolkit=found.toolkit if found else {},
+        notes=(f"host compiler {chosen.cxx}: {chosen.why}", *chosen.warnings) if chosen else (),
     )
 
 

@@ -23,6 +23,7 @@ from torchbuild.resolve.asked import AskedTree, ask
 from torchbuild.resolve.environment import wheel_version
 from torchbuild.resolve.expectations import expectations
 from torchbuild.resolve.flags import flags
+from torchbuild.resolve.release_requirements import release_requirements
 
 __all__ = ["Answers", "Survey", "build_requirements", "lock_of", "recipe_digest", "verify_requirements"]
 
@@ -47,6 +48,10 @@ class Survey(Frozen):
     """What the C compiler says it is."""
     launcher: str
     """The compiler cache, absolute; empty for none."""
+    toolkit: dict[str, str] = Field(default_factory=dict)
+    """What was found of the builder's own CUDA toolkit, by name."""
+    notes: tuple[str, ...] = ()
+    """What a person should hear of the choice, a line each."""
 
     def compilers(self) -> dict[str, str]:
         """``CC``, ``CXX`` and ``LAUNCHER``."""
@@ -91,10 +96,13 @@ def recipe_digest(recipe: Recipe) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
-def build_requirements(recipe: Recipe, era: str, declared: tuple[str, ...]) -> tuple[str, ...]:
-    """What the build environment is asked for: era, tree, bounds and recipe together."""
+def build_requirements(
+    recipe: Recipe, era: str, declared: tuple[str, ...], python_tag: str = ""
+) -> tuple[str, ...]:
+    """What the build environment is asked for: era, release, tree, bounds and recipe together."""
+    release = release_requirements(recipe, python_tag) if python_tag else ()
     bounds = ("pip", f"cmake{recipe.toolchain.cmake}", f"ninja{recipe.toolchain.ninja}")
-    return tuple(sorted({*bounds, *era_fact(era).requires, *declared, *recipe.build.requires}))
+    return tuple(sorted({*bounds, *era_fact(era).requires, *release, *declared, *recipe.build.requires}))
 
 
 def verify_requirements(recipe: Recipe) -> tuple[str, ...]:
