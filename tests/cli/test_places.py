@@ -51,3 +51,15 @@ def test_what_can_be_made_again_at_a_price_is_listed(monkeypatch: pytest.MonkeyP
     assert places().caches == tuple(
         tmp_path / name for name in ("compiler", "git", "images", "debian", "partial")
     )
+
+
+def test_what_was_trusted_is_kept_when_caches_are_emptied(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Records of first uses are ours, and are no cache: without them another file would be trusted anew."""
+    monkeypatch.setenv("TORCHBUILD_CACHE", str(tmp_path))
+    here = places()
+
+    assert here.first_seen == tmp_path / "first-seen"
+    assert "first-seen" in here.names
+    assert here.first_seen not in here.caches

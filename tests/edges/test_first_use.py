@@ -403,8 +403,17 @@ def test_a_file_of_the_recipe_needs_no_network(kit: Kit) -> None:
     seen = kit.get("file:own.txz")
 
     assert (seen.artifacts["file:own.txz"].sha256, kit.server.asked) == (sha256(OTHER), [])
+    assert seen.unpinned == ()
     with pytest.raises(RecipeError):
         kit.get("file:../cache/own.txz")
+
+
+def test_a_file_of_the_recipe_may_change(kit: Kit) -> None:
+    """Whoever edits the recipe's folder means it: the next lock takes the bytes of now."""
+    own = kit.recipe_dir / "own.txz"
+    for body in (OTHER, BODY):
+        own.write_bytes(body)
+        assert kit.get("file:own.txz").artifacts["file:own.txz"].sha256 == sha256(body)
 
 
 def test_two_runs_share_the_work(kit: Kit) -> None:

@@ -45,6 +45,11 @@ class Places:
         return self.cache / "live"
 
     @property
+    def first_seen(self) -> Path:
+        """What files without a published digest were when first seen; kept when caches are emptied."""
+        return self.cache / "first-seen"
+
+    @property
     def caches(self) -> tuple[Path, ...]:
         """What can be made again at a price, besides the store and unpacked images.
 
@@ -55,7 +60,7 @@ class Places:
     @property
     def names(self) -> tuple[str, ...]:
         """What torchbuild puts into the cache folder."""
-        ours = (self.store, self.roots, self.live, *self.caches)
+        ours = (self.store, self.roots, self.live, self.first_seen, *self.caches)
         return (*(path.name for path in ours), f"{self.store.name}.lock")
 
     def collectable(self) -> garbage.Places:

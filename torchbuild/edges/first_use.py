@@ -11,7 +11,7 @@ from torchbuild.edges.first_seen import FirstSeen
 from torchbuild.edges.together import raise_together
 from torchbuild.edges.transfers import Meter, Stop, bring_all
 from torchbuild.errors import FetchError
-from torchbuild.model.artifact import Artifact, file_name
+from torchbuild.model.artifact import Artifact, file_name, locator_kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -50,7 +50,8 @@ class FirstUse:
         store holds it. What a killed run brought of a file is gone on with where the server vouches for it.
 
         Args:
-            asked: by locator the digest that the recipe or the publisher names, or an empty text.
+            asked: by locator the digest that the recipe or the publisher names, or an empty text. A file of
+                the recipe (``file:``) is what it is now: nothing is remembered of it, and nothing said.
             on_progress: as for `torchbuild.edges.download.Downloader.fetch`; the total is known once each
                 server said how long its file is.
 
@@ -65,7 +66,7 @@ class FirstUse:
             self._bring(missing, asked, known, digests, on_progress)
         return SeenFiles(
             artifacts={locator: self._artifact(locator, digests[locator]) for locator in asked},
-            unpinned=tuple(_unpinned(locator) for locator, sha256 in sorted(asked.items()) if not sha256),
+            unpinned=tuple(_unpinned(item) for item in sorted(asked) if _is_first_use(item, asked[item])),
         )
 
     def documents(self, locators: Iterable[str]) -> dict[str, str]:
@@ -93,7 +94,7 @@ class FirstUse:
 
     def _digest_of(self, locator: str) -> str:
         """What it was when it was first seen; empty where it was not."""
-        seen = self._seen.get(locator)
+        seen = self._seen.get(locator) if _is_first_use(locator) else None
         return seen.sha256 if seen is not None else ""
 
     def _has(self, sha256: str) -> bool:
@@ -137,7 +138,9 @@ class FirstUse:
                 if error.reference != "digest-mismatch" or asked[locator]:
                     raise
                 raise self._changed(locator, error) from error
-            if not asked[locator]:  # at once: what else fails must not have it fetched again
+            if _is_first_use(
+                locator, asked[locator]
+            ):  # at once: what else fails must not have it fetched again
                 self._seen.note(self._artifact(locator, digests[locator]))
 
         with self._downloads.opened() as (places, stop):
@@ -152,6 +155,11 @@ class FirstUse:
             why=(*error.why, f"first use: {record}"),
             fix=f"Find out why they changed; then name sha256 in the recipe, or remove {record}.",
         )
+
+
+def _is_first_use(locator: str, sha256: str = "") -> bool:
+    """Whether nobody vouches for the bytes: no digest, and not the recipe's own file."""
+    return not sha256 and locator_kind(locator) != "file"
 
 
 def _unpinned(locator: str) -> str:
