@@ -50,7 +50,13 @@ def test_what_finders_look_for_is_there_afterwards(bare: Path) -> None:
     assert os.access(bare / "bin/nvcc", os.X_OK)
     assert os.access(bare / "nvvm/bin/cicc", os.X_OK)
     assert not os.access(bare / "bin/nvcc.profile", os.X_OK)
-    assert set(answer["made"]) >= {"lib64", "lib/libcudart.so", "lib/stubs/libcuda.so", "version.json", "bin/nvcc"}
+    assert set(answer["made"]) >= {
+        "lib64",
+        "lib/libcudart.so",
+        "lib/stubs/libcuda.so",
+        "version.json",
+        "bin/nvcc",
+    }
     assert complete(bare) == {"made": [], "problems": []}
 
 
@@ -58,7 +64,9 @@ def test_the_stub_has_every_name_that_a_program_may_link(bare: Path) -> None:
     """Names behind macros, older entry points and one stream a thread are there; what stands in a comment is not."""
     complete(bare)
     stub = bare / "lib/stubs/libcuda.so"
-    names = subprocess.run(["nm", "-D", "--defined-only", stub], capture_output=True, text=True, check=True).stdout
+    names = subprocess.run(
+        ["nm", "-D", "--defined-only", stub], capture_output=True, text=True, check=True
+    ).stdout
     dynamic = subprocess.run(["readelf", "-dW", stub], capture_output=True, text=True, check=True).stdout
 
     assert {line.split()[2] for line in names.splitlines()} == {
@@ -95,7 +103,15 @@ def test_version_json_says_who_wrote_it(bare: Path) -> None:
 
 def test_the_newest_of_several_libraries_is_linked(bare: Path) -> None:
     """Ten is more than nine, and a short name stands for a long one."""
-    for name in ("libx.so.9", "libx.so.10", "libx.so.10.2", "liby.so.1.2.3", "libz.so", "libz.so.4", "libn.so.x"):
+    for name in (
+        "libx.so.9",
+        "libx.so.10",
+        "libx.so.10.2",
+        "liby.so.1.2.3",
+        "libz.so",
+        "libz.so.4",
+        "libn.so.x",
+    ):
         (bare / "lib" / name).write_bytes(b"")
 
     complete(bare)

@@ -42,7 +42,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 def test_each_program_is_started_and_asked(seen: dict[str, Any]) -> None:
-    """cicc names no release: the PTX that it makes does."""
+    """One of them, cicc, names no release: the PTX that it makes does."""
     programs = seen["programs"]
 
     assert sorted(programs) == ["cicc", "cudafe++", "fatbinary", "nvcc", "nvlink", "ptxas"]
@@ -124,7 +124,11 @@ def test_names_are_told_without_links(tmp_path: Path) -> None:
     """A link beside the toolkit is another path to the same."""
     prefix = laid(tmp_path / "cuda-13.0")
     (tmp_path / "cuda").symlink_to(prefix)
-    environment = {"PATH": "/usr/bin:/bin", "CUDA_HOME": str(tmp_path / "cuda"), "CUDA_PATH": "/nonexistent/x"}
+    environment = {
+        "PATH": "/usr/bin:/bin",
+        "CUDA_HOME": str(tmp_path / "cuda"),
+        "CUDA_PATH": "/nonexistent/x",
+    }
 
     seen = look(tmp_path / "cuda", environment=environment, brief=False, archs=[])
 

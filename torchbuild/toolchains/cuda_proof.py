@@ -63,6 +63,7 @@ def _programs_start(_part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[
     dead = [
         f"{name}: {row['said'] or 'does not start'}" for name, row in programs.items() if not row["starts"]
     ]
+    dead += [] if programs else ["nothing was started"]
     names = ", ".join(programs) or _ABSENT
     yield equal(
         "cuda-programs-start",
@@ -214,7 +215,7 @@ def _one_path(part: LockedPart, wanted: Wanted, seen: Seen) -> Iterator[Finding]
 
 
 def _first_nvcc(part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Finding]:
-    before = ", ".join(seen.get("before", ())) or "none"
+    before = ", ".join(seen["before"]) or "none" if "before" in seen else _ABSENT
     yield equal("cuda-first-nvcc", f"another nvcc in PATH before {part.prefix}/bin", before, "none")
 
 

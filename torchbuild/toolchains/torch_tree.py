@@ -26,7 +26,10 @@ _MOST = 200
 """Characters of a pattern that is still taken for one: a tree is a stranger's."""
 _ITEM = re.compile(r'MATCHES\s+"(\^[^"]*\[0-9\][^"]*\$)"')
 _FOUND = re.compile(r'REGEX\s+MATCHALL\s+"([^"]+)"\s+(cuda_arch_(?:bin|ptx))\b')
-_TABLE = re.compile(r'"([0-9]+\.[0-9]+[af]?)(?:\+PTX)?"|\bset\(arch_(?:bin|ptx)\s+([0-9. ]+)\)')
+_TABLE = re.compile(
+    r"(?:list\(\s*APPEND|set\()\s*(?:CUDA_(?:COMMON|ALL)_GPU_ARCHITECTURES|arch_(?:bin|ptx))\s([^()$]*)\)"
+)
+_NUMBER = re.compile(r"[0-9]+\.[0-9][af]?")
 _COMMENT = re.compile(r"^\s*#.*$", re.MULTILINE)
 
 
@@ -53,7 +56,7 @@ def read_tree(texts: Mapping[str, str]) -> TreeAsks:
     whole = "\n".join(_COMMENT.sub("", text) for text in texts.values())
     found = {name: _pattern(text) for text, name in _FOUND.findall(select)}
     item = _ITEM.search(select[select.find("CUDA_SELECT_NVCC_ARCH_FLAGS") :])
-    named = {word for pair in _TABLE.findall(select) for words in pair for word in words.split()}
+    named = {word for words in _TABLE.findall(select) for word in _NUMBER.findall(words)}
     return TreeAsks(
         item=_pattern(item[1]) if item else "",
         binary=found.get("cuda_arch_bin", ""),
