@@ -131,6 +131,7 @@ def test_pairs_that_break_are_known(gcc: str, cuda: str, torch: str, machine: st
     ("cuda", "glibc", "known"),
     [
         ("12.9.1", "2.41", 1),
+        ("11.4.1", "2.34", 1),
         ("12.9.1", "2.40", 0),
         ("13.0.2", "2.41", 0),
         ("13.0.2", "2.42", 1),

@@ -177,9 +177,10 @@ def b9(_tmp_path: Path) -> None:
 def b10(_tmp_path: Path) -> None:
     """CC and CXX are good, and nvcc would take the first g++ on PATH."""
     cxx = "/usr/bin/g++-12"
-    environ = host_compiler_names.compiler_environment("/usr/bin/gcc-12", cxx)
+    environ = host_compiler_names.compiler_environment("/usr/bin/gcc-12", cxx, {})
     for name in ("CXX", "CUDAHOSTCXX", "CMAKE_CUDA_HOST_COMPILER", "CUDA_HOST_COMPILER", "NVCC_CCBIN"):
         assert environ.get(name) == cxx, name
+    assert environ["NVCC_PREPEND_FLAGS"] == f"-ccbin {cxx}"
     cache = {"CMAKE_CXX_COMPILER": CacheEntry(type="FILEPATH", value=cxx)}
     cache["CMAKE_CUDA_HOST_COMPILER"] = CacheEntry(type="FILEPATH", value="")
     rows = [item.model_dump() for item in host_compiler_names.compiler_expectations(cxx)]

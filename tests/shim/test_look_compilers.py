@@ -141,13 +141,16 @@ def test_what_is_missing_is_empty(tmp_path: Path, name: str) -> None:
 
 def test_a_kernel_is_compiled_with_the_very_compiler(tmp_path: Path) -> None:
     """It gets the host compiler, the standard and the recipe's flags; how it ended is told."""
-    nvcc = program(tmp_path / "nvcc", f'echo "$@" > {tmp_path}/asked; echo "x.h: error: no" >&2; exit 2')
+    nvcc = program(
+        tmp_path / "nvcc",
+        f'echo "$@" > {tmp_path}/asked; printf "a\\nx.h: error: no\\n  such\\n" >&2; exit 2',
+    )
 
     seen = look(tmp_path, cxx="g++", nvcc=str(nvcc), standard="20", flags=["-allow-unsupported-compiler"])
 
     asked = (tmp_path / "asked").read_text(encoding="utf-8")
     assert asked.startswith("-ccbin /usr/bin/g++ -std=c++20 -allow-unsupported-compiler -c")
-    assert seen["device"] == {"code": 2, "said": "x.h: error: no", "cxx": "/usr/bin/g++"}
+    assert seen["device"] == {"code": 2, "said": "x.h: error: no such", "cxx": "/usr/bin/g++"}
 
 
 @pytest.mark.parametrize("version", ["3.8"])

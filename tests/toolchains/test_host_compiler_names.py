@@ -20,9 +20,10 @@ CXX = "/usr/bin/cuda-g++"
 
 def test_every_name_says_the_same() -> None:
     """CMake, legacy FindCUDA, nvcc and NCCL's make each find their own name set."""
-    environ = compiler_environment("/usr/bin/cuda-gcc", CXX)
+    environ = compiler_environment("/usr/bin/cuda-gcc", CXX, {})
 
     assert environ.pop("CC") == "/usr/bin/cuda-gcc"
+    assert environ.pop("NVCC_PREPEND_FLAGS") == f"-ccbin {CXX}", "nvcc 12.4 knows this name alone"
     assert set(environ) == {
         "CXX",
         "CUDAHOSTCXX",
@@ -31,6 +32,16 @@ def test_every_name_says_the_same() -> None:
         "NVCC_CCBIN",
     }
     assert set(environ.values()) == {CXX}
+
+
+@pytest.mark.parametrize(
+    ("own", "flags"),
+    [("-lineinfo", f"-ccbin {CXX} -lineinfo"), (f"-lineinfo -ccbin {CXX}", f"-lineinfo -ccbin {CXX}")],
+    ids=["flags", "compiler"],
+)
+def test_the_recipes_own_flags_for_nvcc_stay(own: str, flags: str) -> None:
+    """They come after ours, and a compiler that they name stays the only one named."""
+    assert compiler_environment("gcc", CXX, {"NVCC_PREPEND_FLAGS": own})["NVCC_PREPEND_FLAGS"] == flags
 
 
 @pytest.mark.parametrize("era", ["setup-py", "scikit-build-core"])

@@ -17,6 +17,8 @@ CXX = "/usr/bin/cuda-g++"
 COMPILED = {"code": 0, "said": "", "cxx": CXX}
 NOT_COMPILED = {"code": 2, "said": "error: exception specification is incompatible", "cxx": CXX}
 
+PACKS = {"code": 2, "said": "error: parameter packs not expanded with '...'", "cxx": CXX}
+
 
 def judged(told: dict[str, Any], **wanted: str) -> dict[str, Finding]:
     """By reference; each at most once."""
@@ -42,6 +44,7 @@ def test_a_good_compiler_passes_everything_that_can_be_looked_at() -> None:
     assert outcomes(debian_13(device=COMPILED)) == {
         "cuda-host-compiler": "passed",
         "cuda-host-compiler-limit": "passed",
+        "cuda-host-compiler-kernel": "passed",
         "cuda-host-config-release": "passed",
         "torch-host-compiler": "passed",
         "cuda-host-compiler-pair": "passed",
@@ -136,8 +139,13 @@ def test_the_trees_minimum_depends_on_its_release(version: str, torch: str, outc
 
 @pytest.mark.parametrize(
     ("device", "outcome"),
-    [(COMPILED, "warned"), (NOT_COMPILED, "failed"), ({"code": -1, "said": "", "cxx": ""}, "warned")],
-    ids=["compiles", "breaks", "not tried"],
+    [
+        (COMPILED, "warned"),
+        (PACKS, "failed"),
+        (NOT_COMPILED, "warned"),
+        ({"code": -1, "said": "", "cxx": ""}, "warned"),
+    ],
+    ids=["compiles", "breaks", "breaks of something else", "not tried"],
 )
 def test_of_a_known_bad_pair_the_probe_decides(device: dict[str, Any], outcome: str) -> None:
     """A list of pairs raises suspicion; a kernel that does not compile makes it an error, and both are shown."""
@@ -145,7 +153,7 @@ def test_of_a_known_bad_pair_the_probe_decides(device: dict[str, Any], outcome: 
 
     assert found.outcome == outcome
     assert "parameter packs" in found.what
-    assert device["code"] != 2 or NOT_COMPILED["said"] in found.seen
+    assert device is not PACKS or PACKS["said"] in found.seen
 
 
 @pytest.mark.parametrize(
@@ -158,6 +166,25 @@ def test_of_contradicting_headers_the_probe_decides(device: dict[str, Any], outc
     assert found.outcome == outcome
     assert "cospi" in found.what
     assert "no other compiler helps" in found.wanted
+
+
+@pytest.mark.parametrize(
+    ("device", "outcome"),
+    [(COMPILED, "passed"), (NOT_COMPILED, "failed"), (COMPILED | {"cxx": "/usr/bin/g++"}, "not run")],
+    ids=["compiles", "breaks", "another compiler's"],
+)
+def test_a_kernel_is_a_check_of_its_own(device: dict[str, Any], outcome: str) -> None:
+    """Whatever is known of the pair, one that does not compile ends the build."""
+    assert outcomes(debian_13(device=device))["cuda-host-compiler-kernel"] == outcome
+
+
+def test_a_refusal_is_not_taken_for_another_cause() -> None:
+    """Seen with Debian's gcc 14: nvcc stops at the version, and the C library's headers are not to blame."""
+    told = debian_13(glibc="2.41", device={"code": 1, "said": REFUSAL, "cxx": "/usr/bin/g++"})
+    found = outcomes(told, cxx="/usr/bin/g++")
+
+    assert (found["cuda-host-compiler-limit"], found["cuda-host-compiler-kernel"]) == ("failed", "failed")
+    assert found["cuda-glibc-headers"] == "warned"
 
 
 @pytest.mark.parametrize("changed", [{"glibc": ""}, {}], ids=["glibc", "cuda"])

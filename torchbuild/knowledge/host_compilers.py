@@ -79,6 +79,8 @@ class PairFact(_Fact):
     """Versions of gcc."""
     what: str
     """What happens."""
+    signs: tuple[str, ...]
+    """By which it is known in what a compiler says; empty where a probe cannot show it."""
 
 
 class GlibcFact(_Fact):
@@ -90,6 +92,8 @@ class GlibcFact(_Fact):
     """Releases, a range."""
     what: str
     """What happens."""
+    signs: tuple[str, ...]
+    """By which it is known in what a compiler says."""
 
 
 class ExtensionFact(_Fact):

@@ -222,9 +222,10 @@ def _device(request: Dict[str, Any], cxx: str, scratch: str) -> Dict[str, Any]:
 
 
 def _first_error(text: str) -> str:
+    """With the lines behind it: nvcc breaks a message wherever its line is full."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    wrong = [line for line in lines if "error" in line.lower()]
-    return (wrong or lines or [""])[0][:500]
+    first = next((index for index, line in enumerate(lines) if "error" in line.lower()), 0)
+    return " ".join(lines[first : first + 3])[:500]
 
 
 def _distribution() -> Dict[str, str]:

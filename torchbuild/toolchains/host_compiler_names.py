@@ -20,15 +20,25 @@ _CXX = ("CXX", "CUDAHOSTCXX", "CMAKE_CUDA_HOST_COMPILER", "CUDA_HOST_COMPILER", 
 """CMake takes CUDAHOSTCXX, legacy FindCUDA CUDA_HOST_COMPILER, by default the C compiler; a bare nvcc, as in
 NCCL's make, NVCC_CCBIN, by default the first g++ on PATH. A front end makes one out of another only where it
 forwards it at all."""
+_PREPEND = "NVCC_PREPEND_FLAGS"
+"""nvcc 12.4 knows no NVCC_CCBIN, 13.0 does; each puts these before its arguments, and a later -ccbin wins."""
 _CACHED = ("CMAKE_CUDA_HOST_COMPILER", "CUDA_HOST_COMPILER")
 _NVCC_FLAGS = ("TORCH_NVCC_FLAGS", "CUDAFLAGS", "CMAKE_CUDA_FLAGS", "NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
 _CCBIN = re.compile(r"(?:^|[\s;])(?:-ccbin|--compiler-bindir)(?:[\s=;]+)(\S+)")
 _UNSUPPORTED = "-allow-unsupported-compiler"
 
 
-def compiler_environment(cc: str, cxx: str) -> dict[str, str]:
-    """Variables of a CUDA build that all say the same; both eras' front ends hand on what CMake must have."""
-    return {"CC": cc} | dict.fromkeys(_CXX, cxx)
+def compiler_environment(cc: str, cxx: str, environ: Mapping[str, str]) -> dict[str, str]:
+    """Variables of a CUDA build that all say the same; both eras' front ends hand on what CMake must have.
+
+    Args:
+        cc: the C compiler, absolute.
+        cxx: the C++ compiler, absolute.
+        environ: the recipe's ``build.env``, whose own flags for nvcc are kept. What comes back goes on top.
+    """
+    own = environ.get(_PREPEND, "")
+    prepend = own if _CCBIN.search(own) else f"-ccbin {cxx} {own}".strip()
+    return {"CC": cc, _PREPEND: prepend} | dict.fromkeys(_CXX, cxx)
 
 
 def compiler_expectations(cxx: str) -> tuple[Expectation, ...]:

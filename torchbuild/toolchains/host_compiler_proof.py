@@ -47,12 +47,15 @@ def _compiled(builder: Builder, wanted: Wanted) -> bool | None:
     return device.code == 0 if device.code >= 0 and device.cxx == wanted.cxx else None
 
 
-def _suspected(builder: Builder, wanted: Wanted) -> tuple[Outcome, str]:
-    """What a suspicion comes to, and what the probe said."""
-    compiled = _compiled(builder, wanted)
+def _suspected(builder: Builder, wanted: Wanted, signs: tuple[str, ...]) -> tuple[Outcome, str]:
+    """What a suspicion comes to, and what the probe said; one that broke of something else confirms none."""
+    compiled, said = _compiled(builder, wanted), builder.device.said
     if compiled is None:
         return "warned", "no kernel was compiled with it"
-    return ("warned", "a kernel compiles all the same") if compiled else ("failed", builder.device.said)
+    if compiled:
+        return "warned", "a kernel compiles all the same"
+    is_this = any(sign in said for sign in signs)
+    return ("failed", said) if is_this else ("warned", "a kernel does not compile, for another reason")
 
 
 def _found(_part: LockedPart, wanted: Wanted, seen: Seen) -> Iterator[Finding]:
@@ -99,6 +102,21 @@ def _header(part: LockedPart, wanted: Wanted, seen: Seen) -> Iterator[Finding]:
         ok = in_range(compiler.version, allowed)
         decided: Outcome = "passed" if ok else "failed" if limits.is_certain and not compiled else "warned"
         yield told("cuda-host-compiler-limit", what, decided, seen=compiler.version, wanted=wanted_text)
+
+
+def _kernel(_part: LockedPart, wanted: Wanted, seen: Seen) -> Iterator[Finding]:
+    """A small kernel compiles with the very compiler, whatever limits and lists say."""
+    there = _there(wanted, seen)
+    if there is None:
+        return
+    builder, compiled = there[0], _compiled(there[0], wanted)
+    what = f"a small kernel, by nvcc with {wanted.cxx}"
+    if compiled is None:
+        yield told("cuda-host-compiler-kernel", f"{what}: nobody asked for it", "not run")
+        return
+    outcome: Outcome = "passed" if compiled else "failed"
+    said = builder.device.said or "compiles"
+    yield told("cuda-host-compiler-kernel", what, outcome, seen=said, wanted="compiles")
 
 
 def _release(part: LockedPart, wanted: Wanted, seen: Seen) -> Iterator[Finding]:
@@ -150,7 +168,7 @@ def _pairs(_part: LockedPart, wanted: Wanted, seen: Seen) -> Iterator[Finding]:
             "cuda-host-compiler-pair", "pairs that are known to break", "passed", seen=compiler.version
         )
     for pair in known:
-        outcome, said = _suspected(builder, wanted)
+        outcome, said = _suspected(builder, wanted, pair.signs)
         what = f"{pair.what} ({pair.source})"
         yield told(
             "cuda-host-compiler-pair",
@@ -175,7 +193,7 @@ def _glibc(_part: LockedPart, wanted: Wanted, seen: Seen) -> Iterator[Finding]:
     if not known:
         yield told("cuda-glibc-headers", what, "passed", seen=builder.glibc)
     for fact in known:
-        outcome, said = _suspected(builder, wanted)
+        outcome, said = _suspected(builder, wanted, fact.signs)
         other = "a patched toolkit, a newer one, or an older C library: no other compiler helps"
         where = f"{what}: {fact.what} ({fact.source})"
         yield told("cuda-glibc-headers", where, outcome, seen=f"{builder.glibc}; {said}", wanted=other)
@@ -199,6 +217,7 @@ def _extension(_part: LockedPart, wanted: Wanted, seen: Seen) -> Iterator[Findin
 CHECKS: dict[str, Check] = {
     "found": _found,
     "limit": _header,
+    "kernel": _kernel,
     "release": _release,
     "minimum": _minimum,
     "pairs": _pairs,
