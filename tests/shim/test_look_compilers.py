@@ -153,6 +153,16 @@ def test_a_kernel_is_compiled_with_the_very_compiler(tmp_path: Path) -> None:
     assert seen["device"] == {"code": 2, "said": "x.h: error: no such", "cxx": "/usr/bin/g++"}
 
 
+def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    """Then nothing was compiled, and that is not the compiler's fault: the words say whose."""
+    (tmp_path / "file").write_text("", encoding="utf-8")
+
+    seen = look(tmp_path, cxx="g++", nvcc="/bin/true", scratch=str(tmp_path / "file"))
+
+    assert "exists" in called(seen, "/usr/bin/g++")["compiles"]
+    assert seen["device"]["code"] == 127
+
+
 @pytest.mark.parametrize("version", ["3.8"])
 def test_an_old_interpreter_runs_it(tmp_path: Path, version: str) -> None:
     """A builder's interpreter may be as old as the oldest release that is built."""

@@ -51,7 +51,6 @@ def main(argv: List[str]) -> int:
 def look(request: Dict[str, Any]) -> Dict[str, Any]:
     """Compilers, C library, distribution, and the toolkit's header where one is given."""
     scratch = str(request["scratch"])
-    os.makedirs(scratch, exist_ok=True)
     header = _header(str(request.get("cuda", "")))
     named = _find(str(request.get("cxx", "")))
     groups = _groups(named)
@@ -197,8 +196,9 @@ def _compiles(path: str, scratch: str) -> str:
     """Empty if a small program compiles, links and starts; else the first thing that was said."""
     program = os.path.join(scratch, "host-probe")
     source = program + ".cpp"
-    with open(source, "w", encoding="utf-8") as file:
-        file.write(_PROGRAM)
+    wrong = _written(source, _PROGRAM)
+    if wrong:
+        return wrong
     if os.path.exists(program):
         os.remove(program)  # another compiler's proves nothing
     for argv in ([path, "-O1", "-o", program, source], [program]):
@@ -214,11 +214,23 @@ def _device(request: Dict[str, Any], cxx: str, scratch: str) -> Dict[str, Any]:
     if not (nvcc and cxx):
         return {"code": -1, "said": "", "cxx": ""}
     source = os.path.join(scratch, "host-probe.cu")
-    with open(source, "w", encoding="utf-8") as file:
-        file.write(_DEVICE)
+    wrong = _written(source, _DEVICE)
+    if wrong:
+        return {"code": 127, "said": wrong, "cxx": cxx}
     flags = ["-std=c++" + str(request.get("standard", "17")), *map(str, request.get("flags", []))]
     code, _, err = _run([nvcc, "-ccbin", cxx, *flags, "-c", "-o", source + ".o", source])
     return {"code": code, "said": _first_error(err) if code else "", "cxx": cxx}
+
+
+def _written(path: str, text: str) -> str:
+    """Write a file, in a directory that is made; empty, or why that could not be."""
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        return str(error)
+    return ""
 
 
 def _first_error(text: str) -> str:
