@@ -153,6 +153,16 @@ def test_a_kernel_is_compiled_with_the_very_compiler(tmp_path: Path) -> None:
     assert seen["device"] == {"code": 2, "said": "x.h: error: no such", "cxx": "/usr/bin/g++"}
 
 
+def test_a_program_that_floods_is_stopped(tmp_path: Path) -> None:
+    """What is read of it is bounded, on disk too."""
+    flood = program(tmp_path / "g++-99", "exec yes '#define __GNUC__ 13'")
+
+    found = called(look(tmp_path, cxx=str(flood)), str(flood))
+
+    assert found["compiles"] == "does not start"
+    assert len(json.dumps(found)) < 5000
+
+
 def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     """Then nothing was compiled, and that is not the compiler's fault: the words say whose."""
     (tmp_path / "file").write_text("", encoding="utf-8")

@@ -159,6 +159,13 @@ def test_the_trees_own_minimum_counts() -> None:
     assert any(">=9" in warning for warning in take(seen(eight, most=13), torch="2.3.1").warnings)
 
 
+def test_a_cache_is_not_taken_for_a_compiler() -> None:
+    """A name that leads to ccache is the same compiler in disguise; the recipe says whether there is a cache."""
+    cache = compiler("g++", version="13.3.0", real="/usr/bin/ccache")
+
+    assert take(seen(cache, compiler("a-g++-13", version="13.3.0"), most=13)).cxx == "/usr/bin/a-g++-13"
+
+
 def test_a_pair_that_breaks_comes_last() -> None:
     """It is taken only where nothing else is there, and then warned."""
     pair = compiler("g++", version="11.5.0", machine="aarch64")
@@ -261,9 +268,10 @@ def test_a_default_is_not_the_recipes_word() -> None:
         {"compilers": "none"},
         debian_13() | {"compilers": [{"names": 3}]},
         debian_13() | {"host_config": []},
+        debian_13() | {"compilers": [compiler("g++", version="13.x")]},
         debian_13() | {"device": {"code": "0", "said": "", "cxx": ""}},
     ],
-    ids=["nothing", "text", "numbers", "list", "type"],
+    ids=["nothing", "text", "numbers", "list", "version", "type"],
 )
 def test_what_a_guest_should_not_say_is_refused(told: dict[str, Any]) -> None:
     """A builder that answers something else is the machine's fault, in words."""

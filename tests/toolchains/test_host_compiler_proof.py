@@ -108,6 +108,17 @@ def test_another_toolkits_header_is_noticed() -> None:
     assert "gcc <14 of CUDA 12.4" in found.wanted
 
 
+@pytest.mark.parametrize(("release", "outcome"), [("11.4.0", "warned"), ("11.4.1", "passed")])
+def test_the_exact_release_counts(release: str, outcome: str) -> None:
+    """11.4.1 takes gcc 11 and 11.4.0 does not, though both are 11.4."""
+    part = LockedPart(name="cuda", provider="runfile", version=release, prefix="/opt/cuda")
+    wanted = Wanted(cxx=CXX, cuda="11.4", torch="1.13.1")
+
+    found = {item.reference: item for item in judge(CHECKS, part, wanted, one("10.2.1", most=11))}
+
+    assert found["cuda-host-config-release"].outcome == outcome
+
+
 def test_a_header_that_is_not_understood_is_told() -> None:
     """With the condition."""
     told = one("13.3.0")

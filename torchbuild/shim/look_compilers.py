@@ -10,10 +10,13 @@ import json
 import os
 import platform
 import re
+import resource
 import shutil
+import signal
 import subprocess
 import sys
-from typing import Any, Dict, List, Tuple
+import tempfile
+from typing import IO, Any, Dict, List, Tuple
 
 __all__ = ["look", "main"]
 
@@ -25,6 +28,7 @@ _CACHES = ("ccache", "sccache", "distcc", "icecc")
 _MOST = 40
 _TIMEOUT_S = 120
 _BYTES = 200000
+_FILE_BYTES = 64 * 1024 * 1024
 _OTHERS = ("__INTEL_COMPILER", "__INTEL_LLVM_COMPILER", "__NVCOMPILER", "__ibmxl__")
 _COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)|//[^\n]*", re.DOTALL)
 _DIRECTIVE = re.compile(r"[ \t]*#[ \t]*(?:if|ifdef|ifndef|elif|else|endif|error)\b")
@@ -253,21 +257,38 @@ def _distribution() -> Dict[str, str]:
 
 
 def _run(argv: List[str]) -> Tuple[int, str, str]:
+    """Exit code, stdout, stderr; in files, since a pipe stays open in whatever a driver leaves behind."""
     environ = {"PATH": _PATH, "LC_ALL": "C"}
-    try:
-        done = subprocess.run(
-            argv,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            timeout=_TIMEOUT_S,
-            check=False,
-            env=environ,
-        )
-    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
-        return 127, "", str(error)
-    texts = [part[:_BYTES].decode("utf-8", "replace") for part in (done.stdout, done.stderr)]
-    return done.returncode, texts[0], texts[1]
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        try:
+            child = subprocess.Popen(
+                argv,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                env=environ,
+                start_new_session=True,
+                preexec_fn=_limit,  # noqa: PLW1509  this script has one thread
+            )
+        except (OSError, ValueError) as error:
+            return 127, "", str(error)
+        try:
+            code = child.wait(_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
+            return 127, "", "did not end within %d seconds" % _TIMEOUT_S
+        return code, _said(out), _said(err)
+
+
+def _limit() -> None:
+    """No file of a program that floods us becomes larger."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (_FILE_BYTES, _FILE_BYTES))
+
+
+def _said(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read(_BYTES).decode("utf-8", "replace")
 
 
 def _line(argv: List[str]) -> str:

@@ -197,11 +197,16 @@ def choose(builder: Builder, limits: Limits, named: Named) -> Chosen:
     free = [item for item in builder.compilers if item.kind == "gcc" and not _is_certain(item, limits)]
     if not free:
         raise _refused(builder, limits, "")
-    best = max(free, key=lambda item: (not doubts(item, limits), Version(item.version), item.path))
+    best = max(free, key=lambda item: _rank(item, limits))
     why = f"the newest gcc that CUDA {limits.cuda} and torch {limits.torch} take ({limits.source})"
     if doubts(best, limits):
         why = f"the newest gcc that may yet work with CUDA {limits.cuda} and torch {limits.torch}"
     return _chosen(builder, limits, named, best, path=best.path, why=why)
+
+
+def _rank(compiler: Compiler, limits: Limits) -> tuple[bool, bool, Version, str]:
+    """Best last: without a doubt, itself rather than a cache before it, newest; then by name."""
+    return not doubts(compiler, limits), not compiler.is_cache, Version(compiler.version), compiler.path
 
 
 def _named(builder: Builder, limits: Limits, named: Named) -> Chosen:

@@ -37,8 +37,13 @@ def _there(wanted: Wanted, seen: Seen) -> tuple[Builder, Compiler] | None:
     return (builder, compiler) if compiler is not None else None
 
 
-def _limits(builder: Builder, wanted: Wanted) -> Limits:
-    return limits_of(builder, cuda=wanted.cuda, torch=wanted.torch, machine=wanted.machine)
+def _cuda(part: LockedPart, wanted: Wanted) -> str:
+    """The toolkit's release, as exactly as it is known: 11.4.0 and 11.4.1 take different compilers."""
+    return part.version if wanted.cuda and f"{part.version}.".startswith(f"{wanted.cuda}.") else wanted.cuda
+
+
+def _limits(builder: Builder, part: LockedPart, wanted: Wanted) -> Limits:
+    return limits_of(builder, cuda=_cuda(part, wanted), torch=wanted.torch, machine=wanted.machine)
 
 
 def _compiled(builder: Builder, wanted: Wanted) -> bool | None:
@@ -83,8 +88,8 @@ def _header(part: LockedPart, wanted: Wanted, seen: Seen) -> Iterator[Finding]:
     if there is None:
         return
     builder, compiler = there
-    limits = _limits(builder, wanted)
-    what = f"{compiler.kind} {compiler.version} and CUDA {wanted.cuda or part.version} ({limits.source})"
+    limits = _limits(builder, part, wanted)
+    what = f"{compiler.kind} {compiler.version} and CUDA {_cuda(part, wanted)} ({limits.source})"
     allowed = limits.gcc if compiler.kind == "gcc" else limits.clang
     wanted_text = f"{compiler.kind} {allowed}" if allowed else "whatever its header takes"
     compiled = _compiled(builder, wanted)
@@ -125,7 +130,7 @@ def _release(part: LockedPart, wanted: Wanted, seen: Seen) -> Iterator[Finding]:
     if there is None or not there[0].header:
         return
     builder, _ = there
-    config, fact = parse_host_config(builder.directives), nvcc_fact(wanted.cuda)
+    config, fact = parse_host_config(builder.directives), nvcc_fact(_cuda(part, wanted))
     what = f"limit in {builder.header}"
     if fact is None or not config.gcc:
         why = "nobody knows this release's" if fact is None else f"not understood: {'; '.join(config.unread)}"
@@ -133,7 +138,7 @@ def _release(part: LockedPart, wanted: Wanted, seen: Seen) -> Iterator[Finding]:
         return
     same = config.gcc == fact.gcc
     outcome: Outcome = "passed" if same else "warned"
-    wanted_text = f"gcc {fact.gcc} of CUDA {wanted.cuda or part.version}"
+    wanted_text = f"gcc {fact.gcc} of CUDA {_cuda(part, wanted)}"
     yield told("cuda-host-config-release", what, outcome, seen=f"gcc {config.gcc}", wanted=wanted_text)
 
 
@@ -156,13 +161,13 @@ def _minimum(_part: LockedPart, wanted: Wanted, seen: Seen) -> Iterator[Finding]
     )
 
 
-def _pairs(_part: LockedPart, wanted: Wanted, seen: Seen) -> Iterator[Finding]:
+def _pairs(part: LockedPart, wanted: Wanted, seen: Seen) -> Iterator[Finding]:
     """No pair that is known to break; what the probe made of one that is."""
     there = _there(wanted, seen)
     if there is None or there[1].kind != "gcc":
         return
     builder, compiler = there
-    known = pair_facts(compiler.version, cuda=wanted.cuda, torch=wanted.torch, machine=wanted.machine)
+    known = pair_facts(compiler.version, cuda=_cuda(part, wanted), torch=wanted.torch, machine=wanted.machine)
     if not known:
         yield told(
             "cuda-host-compiler-pair", "pairs that are known to break", "passed", seen=compiler.version
@@ -179,7 +184,7 @@ def _pairs(_part: LockedPart, wanted: Wanted, seen: Seen) -> Iterator[Finding]:
         )
 
 
-def _glibc(_part: LockedPart, wanted: Wanted, seen: Seen) -> Iterator[Finding]:
+def _glibc(part: LockedPart, wanted: Wanted, seen: Seen) -> Iterator[Finding]:
     """The toolkit's headers agree with those of the C library; a patched toolkit is told by its probe."""
     there = _there(wanted, seen)
     if there is None:
@@ -189,7 +194,7 @@ def _glibc(_part: LockedPart, wanted: Wanted, seen: Seen) -> Iterator[Finding]:
     if not builder.glibc or not wanted.cuda:
         yield told("cuda-glibc-headers", f"{what}: one of them is not known", "not run")
         return
-    known = glibc_facts(wanted.cuda, builder.glibc)
+    known = glibc_facts(_cuda(part, wanted), builder.glibc)
     if not known:
         yield told("cuda-glibc-headers", what, "passed", seen=builder.glibc)
     for fact in known:

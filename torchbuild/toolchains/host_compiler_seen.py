@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import ValidationError
+from pydantic import StringConstraints, ValidationError
 
 from torchbuild.errors import HostError
 from torchbuild.model.frozen import Frozen, frozen_value
@@ -55,8 +56,8 @@ class Compiler(Frozen):
     """The file behind the names."""
     kind: str
     """``gcc``, ``clang``, ``other``, or empty for a program that does not start."""
-    version: str
-    """In full, as a header is told it."""
+    version: Annotated[str, StringConstraints(pattern=r"^([0-9]{1,6}(\.[0-9]{1,6}){0,3})?$")]
+    """In full, as a header is told it; empty where it does not say."""
     machine: str
     """Processor family that it compiles for."""
     target: str
@@ -72,6 +73,11 @@ class Compiler(Frozen):
     def path(self) -> str:
         """The name to take: the one that a distribution made for its toolkit, else the plainest."""
         return min(self.names, key=lambda name: ("/cuda-" not in name, len(name), name))
+
+    @property
+    def is_cache(self) -> bool:
+        """Whether a compiler cache hides behind the name; a recipe asks for one in another way."""
+        return posixpath.basename(self.real) in ("ccache", "sccache", "distcc", "icecc")
 
     def __str__(self) -> str:
         """For people: the name, the kind and the version."""
