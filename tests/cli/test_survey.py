@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -97,20 +96,6 @@ def test_a_version_is_meant_with_its_threading(recipe: Path) -> None:
             check_builder(read_recipe(recipe, overrides=(f"python.version='{wanted}'",)), seen)
         assert caught.value.reference == "interpreter-other-version"
         assert seen["soabi"] in caught.value.why[0]
-
-
-@pytest.mark.parametrize("how", ["--copies", "--symlinks"])
-def test_of_a_virtual_environment_the_interpreter_behind_it_is_locked(
-    recipe: Path, tmp_path: Path, how: str
-) -> None:
-    """An environment can be removed at any time; what it was made from is what builds."""
-    program = os.path.realpath(sys._base_executable)  # type: ignore[attr-defined]
-    subprocess.run(
-        [program, "-m", "venv", "--without-pip", how, str(tmp_path / "env")], check=True, timeout=120
-    )
-    named = read_recipe(recipe, overrides=("python.from=path", f"python.path={tmp_path}/env/bin/python"))
-
-    assert survey_builder(named, None, places()).python.executable == program
 
 
 @pytest.mark.parametrize(

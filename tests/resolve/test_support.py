@@ -20,7 +20,7 @@ LATER = {
     "target.cpu": '[target]\ncpu = "x86-64-v2"',
     "verify.upstream_tests": '[verify]\nupstream_tests = ["test/test_nn.py"]',
     "machine.caches": '[machine]\ncaches = { store = "/x" }',
-    "python.from": '[python]\nfrom = "uv"',
+    "python.from": '[python]\nversion = "3.13"\nfrom = "uv"',
     "toolchain.linker": '[toolchain]\nlinker = "lld"',
     "blas.provider": '[blas]\nprovider = "mkl"',
     "blas.from": '[blas]\nfrom = "wheels"',

@@ -14,8 +14,8 @@ import pytest
 SURVEY = Path(__file__).parents[2] / "torchbuild" / "shim" / "survey.py"
 
 
-def _survey(*asked: str) -> dict[str, str]:
-    argv = [sys.executable, "-I", str(SURVEY), *asked]
+def _survey(*asked: str, program: str = sys.executable) -> dict[str, str]:
+    argv = [program, "-I", str(SURVEY), *asked]
     environ = {"PATH": "/nonexistent", "LC_ALL": "C.UTF-8"}
     done = subprocess.run(argv, capture_output=True, text=True, check=True, env=environ, timeout=60)
     seen: dict[str, str] = json.loads(done.stdout)
@@ -35,6 +35,17 @@ def test_the_builder_is_told() -> None:
     assert (seen["cc"], seen["cxx"]) == ("/usr/bin/gcc", "/usr/bin/g++")
     assert seen["compiler"].startswith("g++")
     assert seen["compiler_c"].startswith("gcc")
+
+
+@pytest.mark.parametrize("how", ["--copies", "--symlinks"])
+def test_of_a_virtual_environment_the_interpreter_behind_it_is_told(tmp_path: Path, how: str) -> None:
+    """An environment can be removed at any time; what it was made from is what builds. One in another too."""
+    base = os.path.realpath(sys._base_executable)  # type: ignore[attr-defined]
+    for program, name in ((base, "one"), (f"{tmp_path}/one/bin/python", "two")):
+        argv = [program, "-m", "venv", "--without-pip", how, str(tmp_path / name)]
+        subprocess.run(argv, check=True, timeout=120)
+
+        assert _survey("gcc", "g++", "none", program=f"{tmp_path}/{name}/bin/python")["executable"] == base
 
 
 def test_the_tag_is_the_interpreters() -> None:
