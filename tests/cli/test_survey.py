@@ -163,6 +163,21 @@ def test_a_version_managers_refusal_is_not_ours(
     assert len(caught.value.why) == 2
 
 
+def test_the_interpreter_behind_a_shim_is_locked(
+    recipe: Path, machine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A version manager's shim needs the caller's environment, which no build has."""
+    base = os.path.realpath(sys._base_executable)  # type: ignore[attr-defined]
+    shim = machine / "shim" / "python3"
+    shim.parent.mkdir()
+    shim.write_text('#!/bin/sh\nexec "$VERSION_MANAGERS_CHOICE" "$@"\n', encoding="utf-8")
+    shim.chmod(0o755)
+    monkeypatch.setenv("VERSION_MANAGERS_CHOICE", base)
+    named = read_recipe(recipe, overrides=("python.from='path'", f"python.path='{shim}'"))
+
+    assert survey_builder(named, None, places()).python.executable == base
+
+
 def test_without_an_image_none_is_looked_for(recipe: Path) -> None:
     """No engine is asked."""
     assert find_image(read_recipe(recipe), places()) is None

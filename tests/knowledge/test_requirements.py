@@ -13,7 +13,7 @@ from torchbuild.knowledge.requirements import bounds, numpy_fact, numpy_requirem
     [
         ("1.13.1", "cp310", "numpy>=1.21.2,<2"),
         ("2.2.2", "cp312", "numpy>=1.26.1,<2"),
-        ("2.3.0", "cp312", "numpy>=2.0.0rc1,<3"),
+        ("2.3.0", "cp312", "numpy>=2.0.0,<3"),
         ("2.4.1", "cp38", "numpy>=1.15,<2"),
         ("2.6.0", "cp313", "numpy>=2.1.0,<3"),
         ("2.14.1", "cp314", "numpy>=2.3.4,<3"),

@@ -18,8 +18,9 @@ Load = Callable[..., Recipe]
         ("", ("cmake<4", "cmake>=3.18", "numpy>=2.0.2,<3", "setuptools<80")),
         ("[build]\nrequires = ['numpy==1.26.4']", ("cmake<4", "cmake>=3.18", "setuptools<80")),
         ("[build]\nrequires = ['Setuptools==75.1', 'cmake']", ("numpy>=2.0.2,<3",)),
+        ("[toolchain]\ncmake = '>=4'", ("numpy>=2.0.2,<3", "setuptools<80")),
     ],
-    ids=["nothing", "numpy", "others"],
+    ids=["nothing", "numpy", "others", "bounds"],
 )
 def test_what_the_recipe_names_is_its_authors(
     load: Load, least: str, more: str, wanted: tuple[str, ...]

@@ -36,6 +36,7 @@ from torchbuild.resolve.asked import ask
 from torchbuild.resolve.assemble import Answers, Survey, build_requirements, lock_of, verify_requirements
 from torchbuild.resolve.glibc import run_time_glibc
 from torchbuild.resolve.late_sources import unlaid
+from torchbuild.toolchains.python_part import is_free_threaded
 
 __all__ = ["World", "credentials", "front_end_of", "make_lock", "mirror_settings", "world"]
 
@@ -199,7 +200,7 @@ def _resolver(recipe: Recipe, survey: Survey, there: World) -> Resolve:
 
         return resolve_requirements(
             requirements,
-            python_version=survey.python.version,
+            python_version=survey.python.version + ("t" if is_free_threaded(survey.python.soabi) else ""),
             machine=recipe.target.machine,
             glibc=glibc,
             constraints=constraints,

@@ -188,6 +188,7 @@ def survey_builder(
 def _candidates(recipe: Recipe, *, local: bool) -> Iterator[str]:
     python = recipe.python
     if python.source == "path":
+        yield from _behind(python.path or "", local=local)
         yield python.path or ""
         return
     if python.version is None:
@@ -196,12 +197,15 @@ def _candidates(recipe: Recipe, *, local: bool) -> Iterator[str]:
         return
     free = "t" if python.version.endswith("t") else ""
     name = "python" + ".".join(python.version.removesuffix("t").split(".")[:2]) + free
-    found = shutil.which(name) if local else None
-    if found is not None:
-        # a version manager's shim needs the caller's environment; the interpreter behind it does not
-        with contextlib.suppress(HostError):
-            yield capture([found, "-c", "import sys; print(sys.executable)"]).strip()
+    yield from _behind(shutil.which(name) or "", local=local)
     yield from (f"/usr/local/bin/{name}", f"/usr/bin/{name}")
+
+
+def _behind(program: str, *, local: bool) -> Iterator[str]:
+    """What a version manager's shim starts: the shim needs the caller's environment, what it starts does not."""
+    if local and program:
+        with contextlib.suppress(HostError):
+            yield capture([program, "-c", "import sys; print(sys.executable)"]).strip()
 
 
 def _ask(recipe: Recipe, executor: Executor, log: Path, programs: Iterable[str]) -> Mapping[str, Any]:

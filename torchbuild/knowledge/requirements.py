@@ -56,7 +56,8 @@ def numpy_requirement(release: str, python_tag: str) -> str:
     fact = numpy_fact(release)
     if fact is None:
         return ""
-    pin = fact.pins.get(python_tag, "")
+    # a floor that is no release would let others in that are none
+    pin = Version(fact.pins[python_tag]).base_version if python_tag in fact.pins else ""
     abi = Version(pin).major if pin else fact.abi
     return f"numpy>={pin},<{abi + 1}" if pin else f"numpy>={abi},<{abi + 1}"
 

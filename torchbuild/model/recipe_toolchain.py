@@ -17,7 +17,8 @@ class Python(Documented):
     """The interpreter that the wheel is for, which is the one that builds it."""
 
     version: Release | None = None
-    """Such as ``3.13``. Default: the one that runs torchbuild, for builds on this machine."""
+    """Such as ``3.13``, or ``3.13t`` without the global lock. Default: the one that runs torchbuild, for
+    builds on this machine."""
     source: Literal["uv", "system", "path"] = Field(default="system", alias="from")
     """Who provides it."""
     path: str | None = None

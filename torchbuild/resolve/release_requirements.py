@@ -26,6 +26,8 @@ def release_requirements(recipe: Recipe, python_tag: str) -> tuple[str, ...]:
     release = recipe.wheel.version
     found = (*bounds(release), *filter(None, [numpy_requirement(release, python_tag)]))
     named = {_name(text) for text in recipe.build.requires}
+    if "cmake" in recipe.toolchain.model_fields_set:
+        named.add("cmake")
     return tuple(sorted(text for text in found if _name(text) not in named))
 
 
