@@ -91,6 +91,16 @@ def test_a_compiler_that_makes_no_module_is_told(tmp_path: Path, cc: str) -> Non
     assert look(tmp_path, BASE, cc=cc)["extension"] != ""
 
 
+def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    """Nothing can be compiled there, and the rest is told nevertheless."""
+    (tmp_path / "scratch").write_text("a file")
+
+    seen = look(tmp_path, BASE)
+
+    assert "scratch" in seen["extension"]
+    assert seen["version"] == VERSION
+
+
 def test_a_path_that_is_nothing_is_told(tmp_path: Path) -> None:
     """The lock may name an interpreter that is gone."""
     assert look(tmp_path, BASE, executable="/nonexistent/python")["kind"] == ""

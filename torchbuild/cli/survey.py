@@ -202,7 +202,7 @@ def _candidates(recipe: Recipe, *, local: bool) -> Iterator[str]:
 
 
 def _behind(program: str, *, local: bool) -> Iterator[str]:
-    """What a version manager's shim starts: the shim needs the caller's environment, what it starts does not."""
+    """What a version manager's shim starts: only the shim needs the caller's environment."""
     if local and program:
         with contextlib.suppress(HostError):
             yield capture([program, "-c", "import sys; print(sys.executable)"]).strip()

@@ -119,12 +119,15 @@ def _missing_tools() -> Dict[str, str]:
 
 def _extension(cc: str, include: str, scratch: str) -> str:
     """Empty if a module is compiled with the interpreter's own options and imported; else what was said."""
-    os.makedirs(scratch, exist_ok=True)
     source = os.path.join(scratch, "tb_extension.c")
     # a name that is only this interpreter's: another one would not find it
     module = os.path.join(scratch, "tb_extension" + (_text("EXT_SUFFIX") or ".so"))
-    with open(source, "w", encoding="utf-8") as handle:
-        handle.write(_MODULE)
+    try:
+        os.makedirs(scratch, exist_ok=True)
+        with open(source, "w", encoding="utf-8") as handle:
+            handle.write(_MODULE)
+    except OSError as error:
+        return str(error)[:_MOST_SAID]
     flags = _text("CFLAGS").split() + _text("CCSHARED").split()
     link = _text("LDFLAGS").split()
     for argv in (

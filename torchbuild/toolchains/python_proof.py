@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from packaging.version import Version
+
 from torchbuild.knowledge.interpreters import torch_python
 from torchbuild.knowledge.requirements import numpy_fact
 from torchbuild.model.finding import Finding, Outcome
@@ -19,10 +21,12 @@ _MOST = 8
 def _identity(part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Finding]:
     """Version, ABI and path are the locked ones; the path is its own, not a shim's or a venv's."""
     yield equal("python-version", "version of the interpreter", _text(seen, "version"), part.version)
-    yield equal("python-abi", "ABI of the interpreter", _text(seen, "soabi"), part.says["soabi"])
-    yield equal("python-path", "path of the interpreter", _text(seen, "executable"), part.says["executable"])
+    yield equal("python-abi", "ABI of the interpreter", _text(seen, "soabi"), _said(part, "soabi"))
+    yield equal(
+        "python-path", "path of the interpreter", _text(seen, "executable"), _said(part, "executable")
+    )
     kind = _text(seen, "kind") or "nothing that can be read"
-    yield equal("python-path", f"what {part.says['executable']} is", kind, "program")
+    yield equal("python-path", f"what {_said(part, 'executable')} is", kind, "program")
 
 
 def _platform(_part: LockedPart, wanted: Wanted, seen: Seen) -> Iterator[Finding]:
@@ -37,7 +41,7 @@ def _headers(part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Finding]
     """Python.h is where the interpreter says, and that is where the lock has it."""
     include = _text(seen, "include")
     yield equal("python-headers", f"Python.h in {include}", _yes(seen.get("headers")), "there")
-    yield equal("python-headers", "directory of its headers", include, part.says["include"] or include)
+    yield equal("python-headers", "directory of its headers", include, _said(part, "include") or include)
 
 
 def _library(_part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Finding]:
@@ -75,7 +79,7 @@ def _options(part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Finding]
 
 def _threading(part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Finding]:
     """With or without the global lock, as locked; without, no module can link a static libpython."""
-    wanted = part.says["free_threaded"]
+    wanted = _said(part, "free_threaded")
     yield equal("python-free-threaded", "free-threaded", _text(seen, "free_threaded"), wanted)
     if seen.get("free_threaded") == "yes":
         yield told(
@@ -123,11 +127,16 @@ def numpy_finding(release: str, version: str) -> Finding:
     if fact is None or not version:
         why = "the build environment has none" if fact else "nothing is known of this release"
         return told("python-numpy-abi", f"{what}: {why}", "not run")
-    major = int(version.partition(".")[0])
+    major = Version(version).major
     cannot = "a wheel made against NumPy 1 does not work with NumPy 2"
     wanted = f"NumPy {fact.abi} ({fact.source})" + (f": {cannot}" if major < fact.abi else "")
     outcome: Outcome = "passed" if major == fact.abi else "warned"
     return told("python-numpy-abi", what, outcome, seen=version, wanted=wanted)
+
+
+def _said(part: LockedPart, key: str) -> str:
+    """What it said when it was locked; a lock that does not know is not fulfilled."""
+    return part.says.get(key, "")
 
 
 def _text(seen: Seen, key: str) -> str:
