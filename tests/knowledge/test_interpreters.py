@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from torchbuild.knowledge.interpreters import standalone_addresses, standalone_fact, torch_python
+from torchbuild.knowledge.interpreters import standalone_fact, torch_python
 
 
 @pytest.mark.parametrize(
@@ -36,10 +36,10 @@ def test_of_a_release_that_nobody_read_nothing_is_said(release: str) -> None:
     assert torch_python(release) is None
 
 
-def test_a_managed_interpreter_comes_from_its_publisher() -> None:
-    """A neutral locator has addresses where no mirror is named; those of other kinds are not ours."""
-    found = standalone_addresses("python-build-standalone:20250115/cpython-3.12.8%2B20250115-x.tar.gz")
+def test_a_managed_interpreter_is_an_installation() -> None:
+    """Of the kinds of archives that are published, those whose top is one."""
+    fact = standalone_fact()
 
-    assert len(found) == len(standalone_fact().addresses) > 1
-    assert all(address.endswith("/20250115/cpython-3.12.8%2B20250115-x.tar.gz") for address in found)
-    assert standalone_addresses("pypi:torch/x.whl") == ()
+    assert fact.scheme == "python-build-standalone"
+    assert set(fact.flavors) == {"install_only_stripped", "install_only"}
+    assert fact.source

@@ -12,7 +12,7 @@ from packaging.version import Version
 
 from torchbuild.model.frozen import Frozen, frozen_value
 
-__all__ = ["StandaloneFact", "TorchPython", "standalone_addresses", "standalone_fact", "torch_python"]
+__all__ = ["StandaloneFact", "TorchPython", "standalone_fact", "torch_python"]
 
 
 class TorchPython(Frozen):
@@ -43,15 +43,9 @@ class StandaloneFact(Frozen):
     """The publisher of uv's managed interpreters."""
 
     scheme: str
-    """Kind of their locators."""
-    addresses: tuple[str, ...]
-    """What a locator's kind stands for, the first to try first."""
+    """Kind of their locators; where they are published is a row of ``publishers.toml``."""
     flavors: tuple[str, ...]
     """Archives whose top is an installation."""
-    machines: tuple[str, ...]
-    """Processor families that there are builds for."""
-    built_at: tuple[str, ...]
-    """Directories of the machine where they were built."""
     source: str
     """What was read."""
     checked: str
@@ -75,10 +69,3 @@ def torch_python(release: str) -> TorchPython | None:
 def standalone_fact() -> StandaloneFact:
     """Where managed interpreters come from."""
     return StandaloneFact.model_validate(frozen_value(_table("standalone_python")["publisher"]))
-
-
-def standalone_addresses(locator: str) -> tuple[str, ...]:
-    """The publisher's own addresses of a managed interpreter's archive; none for other kinds of locators."""
-    kind, _, path = locator.partition(":")
-    fact = standalone_fact()
-    return tuple(address + path for address in fact.addresses) if kind == fact.scheme else ()
