@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
-from torchbuild.inspection import glibc, linkage, metadata, record, tags
+from torchbuild.inspection import glibc, linkage, metadata, openmp, record, tags
 from torchbuild.inspection.archive import Contents, opened, unreadable
 from torchbuild.inspection.expected import ExpectedWheel
 from torchbuild.inspection.facts import WheelFacts
@@ -39,7 +39,7 @@ class Check(Protocol):
         ...
 
 
-CHECKS: tuple[Check, ...] = (tags, record, metadata, linkage, glibc)
+CHECKS: tuple[Check, ...] = (tags, record, metadata, linkage, openmp, glibc)
 """Every check, in the order of the report."""
 
 
