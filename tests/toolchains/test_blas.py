@@ -70,12 +70,18 @@ def _parts(recipe: Recipe, version: str = "2026.2.0") -> dict[str, LockedPart]:
     return found
 
 
-def _failed(cache: str, tables: str) -> set[str]:
-    """Entries that the gate refuses in the cache of a real PyTorch 2.6."""
+def _rows(tables: str) -> list[dict[str, Any]]:
+    """All that the gate compares of BLAS and OpenMP: no entry twice under one name."""
     recipe = _recipe(tables)
     rows = [*_blas(recipe), *expectations(recipe, _parts(recipe))]
+    assert len({(row.key, row.reference) for row in rows}) == len(rows)
+    return [row.model_dump() for row in rows]
+
+
+def _failed(cache: str, tables: str) -> set[str]:
+    """Entries that the gate refuses in the cache of a real PyTorch 2.6."""
     entries = parse_cache((CACHES / f"blas-{cache}.txt").read_text(encoding="utf-8"))
-    findings = compare(entries, [row.model_dump() for row in rows])
+    findings = compare(entries, _rows(tables))
     return {item["what"].partition(" (")[0] for item in findings if item["outcome"] == "failed"}
 
 
@@ -148,6 +154,9 @@ def test_another_version_than_the_recipes_is_refused() -> None:
         ("[blas]\nprovider = 'mkl'\nfrom = 'path'\npath = '/opt/mkl'\n" + IOMP, "blas-openmp-contradict"),
         (GENERIC + IOMP + NAMED, "blas-openmp-contradict"),
         (GENERIC, "blas-library-unnamed"),
+        ("[blas]\nfrom = 'path'\n", "blas-path-missing"),
+        ("[blas]\nfrom = 'path'\npath = 'opt/x'\n", "blas-path-missing"),
+        ("[openmp]\nfrom = 'path'\n", "blas-path-missing"),
         (BLIS + "[verify]\nrequire = ['svd']\n", "blas-without-lapack"),
         (MKL + "[build]\nenv = { MKL_THREADING = 'GNU' }\n", "mkl-threading-contradicts"),
         (MKL + "[build]\nenv = { MKL_THREADING = 'TBB' }\n", "mkl-threading-contradicts"),
@@ -261,6 +270,7 @@ def test_two_runtimes_in_one_tree_are_refused() -> None:
 def test_a_silent_fall_back_is_refused(cache: str) -> None:
     """BLAS=MKL stands in the cache, and what is linked is whatever was found."""
     assert {r"MKL_LIBRARIES_(lib)?mkl_core(\.a)?_LIBRARY", "MKL_INCLUDE_DIR"} <= _failed(cache, MKL)
+    assert r"MKL_LIBRARIES_(lib)?mkl_core(\.a)?_LIBRARY" in _failed(cache, "[blas]\nprovider = 'mkl'\n")
 
 
 @pytest.mark.parametrize("tables", [BLIS, OPENBLAS, MKL, MKL + STATIC])

@@ -50,11 +50,23 @@ def refuse_contradictions(recipe: Recipe) -> None:
     Raises:
         ConflictError: ``blas-not-as-wheels``, ``openmp-not-as-wheels``, ``blas-not-for-machine``,
             ``blas-openmp-contradict``, ``mkl-threading-contradicts``, ``openmp-flag-contradicts``,
-            ``openmp-not-of-compiler``, ``blas-without-lapack``, ``blas-library-unnamed``.
+            ``openmp-not-of-compiler``, ``blas-without-lapack``, ``blas-library-unnamed``,
+            ``blas-path-missing``.
     """
-    for found in (_wheels(recipe), _openmp_wheels(recipe), _pair(recipe), _threading(recipe), _tree(recipe)):
-        for error in found:
+    for rule in (_paths, _wheels, _openmp_wheels, _pair, _threading, _tree):
+        for error in rule(recipe):
             raise error
+
+
+def _paths(recipe: Recipe) -> Iterator[ConflictError]:
+    for name, table in (("blas", recipe.blas), ("openmp", recipe.openmp)):
+        if table is not None and table.source == "path" and not (table.path or "").startswith("/"):
+            yield ConflictError(
+                "blas-path-missing",
+                f'{name}.from = "path" needs the prefix',
+                why=(f"seen {name}.path {(table.path or 'nothing')[:80]!a}", "wanted an absolute directory"),
+                fix=f"Set {name}.path to the prefix, absolute inside the builder.",
+            )
 
 
 def _wheels(recipe: Recipe) -> Iterator[ConflictError]:

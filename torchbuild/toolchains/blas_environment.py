@@ -85,7 +85,7 @@ def _blas_rows(recipe: Recipe, parts: Parts) -> Iterator[Expectation]:
         "mkl": (rf"MKL_LIBRARIES_(lib)?({layers})(\.a)?_LIBRARY", "MKL_INCLUDE_DIR"),
         "openblas": ("OpenBLAS_LIB", "OpenBLAS_INCLUDE_DIR"),
         "blis": ("BLIS_LIB|BLAS_blis_LIBRARY", "BLIS_INCLUDE_DIR"),
-        "generic": ("BLAS_LIBRARIES|BLAS_[a-z]+_LIBRARY",),
+        "generic": ("BLAS_[a-z]+_LIBRARY|BLAS_LIBRARIES",),
     }[recipe.blas.provider]
     for key in entries:
         yield _row("gate-blas", key, "within", blas.prefix, "blas")
@@ -108,12 +108,15 @@ def _openmp_rows(recipe: Recipe, parts: Parts) -> Iterator[Expectation]:
         return
     fact = openmp_fact(openmp_of(recipe))
     yield _row("gate-openmp", "USE_OPENMP", "switch", fact.use_openmp, "openmp.provider")
-    for key, part in fact.within.items():
-        yield _row("gate-openmp", key, "contains", part, "openmp.provider")
+    places: dict[str, str] = {}
     if openmp is not None and openmp.provider != "system" and fact.library:
-        yield _row("gate-openmp", "OpenMP_libomp_LIBRARY", "within", openmp.prefix, "openmp")
-        if is_mkl:
-            yield _row("gate-openmp", "MKL_LIBRARIES_iomp5_LIBRARY", "within", openmp.prefix, "openmp")
+        names = ("OpenMP_libomp_LIBRARY", "MKL_LIBRARIES_iomp5_LIBRARY")
+        places = dict.fromkeys(names if is_mkl else names[:1], openmp.prefix)
+    for key, part in fact.within.items():
+        if key not in places:
+            yield _row("gate-openmp", key, "contains", part, "openmp.provider")
+    for key, prefix in places.items():
+        yield _row("gate-openmp", key, "within", prefix, "openmp")
 
 
 def _row(reference: str, key: str, kind: str, value: str, why: str) -> Expectation:
