@@ -223,7 +223,7 @@ PREVENTIONS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
     "runfile-environment": _callers_environment,
     "runfile-executable": _without_check("executable"),
     "runfile-fresh": _without_step("_fresh", []),
-    "runfile-isolation": _without_step("_isolate", ("none", "taken away")),
+    "runfile-isolation": _without_step("_refusal", "taken away"),
     "runfile-log": _without_check("log"),
     "runfile-log-places": _no_log_places,
     "runfile-no-manuals": _without_option("--no-man-page"),

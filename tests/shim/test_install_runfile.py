@@ -24,7 +24,7 @@ def _without(monkeypatch: pytest.MonkeyPatch, name: str, value: object) -> None:
 
 def _shared(monkeypatch: pytest.MonkeyPatch) -> None:
     """A builder that does not let anybody mount."""
-    _without(monkeypatch, "_isolate", ("none", "Operation not permitted"))
+    _without(monkeypatch, "_refusal", "Operation not permitted")
 
 
 @USERS
@@ -35,7 +35,7 @@ def test_the_toolkit_lies_at_its_prefix_and_nothing_else_is_left(tmp_path: Path,
     seen = world.run(make_runfile(tmp_path)).seen
 
     assert (seen["exit_code"], seen["installed"], seen["hindered"]) == (0, True, [])
-    assert seen["isolation"] == ("user" if uid else "mounts")
+    assert (seen["isolated"], seen["isolation_why"], seen["user"]) == (True, "", uid)
     assert {str(path.relative_to(world.prefix)) for path in world.prefix.rglob("*") if path.is_file()} == set(
         PROGRAMS
     )
@@ -65,10 +65,10 @@ def test_a_foreign_log_does_not_matter(tmp_path: Path, uid: int) -> None:
 
     seen = world.run(make_runfile(tmp_path)).seen
 
-    assert [item["path"] for item in seen["foreign_before"]] == [
+    assert [item["path"] for item in seen["foreign"]] == [
         f"/{'tmp' if uid else 'var/log'}/cuda-installer.log"
     ]
-    assert (seen["foreign"], seen["installed"]) == ([], True)
+    assert (seen["hindered"], seen["installed"]) == ([], True)
     assert (place / "cuda-installer.log").read_text() == "of yesterday"
 
 
@@ -369,3 +369,23 @@ def test_both_headers_of_the_stand_in_install(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(stand_in_runfile, "makeself_header", lambda: "")
 
     assert World(tmp_path).run(make_runfile(tmp_path)).seen["installed"] is True
+
+
+def test_an_error_far_up_in_the_log_is_told(tmp_path: Path) -> None:
+    """The cause often stands hundreds of lines before the end."""
+    (log,) = World(tmp_path).run(make_runfile(tmp_path, "warned", "chatter")).seen["logs"]
+
+    assert log["errors"] == ["[ERROR]: a thing of no weight"]
+    assert len(log["tail"]) == 60
+
+
+def test_what_cannot_be_removed_is_told(tmp_path: Path) -> None:
+    """Another user's remains at the prefix hinder the installation, and are not installed over."""
+    world = World(tmp_path, uid=NOBODY)
+    (world.prefix / "bin").mkdir(parents=True)
+    (world.prefix / "bin" / "nvcc").write_text("of root")
+
+    seen = world.run(make_runfile(tmp_path)).seen
+
+    assert (seen["hindered"], seen["left"], seen["installed"]) == (["left"], ["bin"], False)
+    assert (world.prefix / "bin" / "nvcc").read_text() == "of root"

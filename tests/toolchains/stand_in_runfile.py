@@ -90,6 +90,7 @@ fi
 if [ -n "@MAN@" ] && ! told --no-man-page; then echo page >"@MAN@/nvcc.1"; fi
 if [ -n "@LINK@" ]; then ln -sfn "$path" "@LINK@"; fi
 if trap_set warned; then say "[ERROR]: a thing of no weight"; fi
+if trap_set chatter; then seq 1000 >>"$log"; fi
 if trap_set survivor; then sleep 300 & echo $! >"@MARK@"; fi
 if trap_set noise; then head -c 3000000 /dev/urandom; printf '\033[2J'; fi
 say "[INFO]: Toolkit installed in $path"
@@ -266,6 +267,7 @@ class World:
         """The guest script in this world."""
         script = self.folder / "guest.py"
         shutil.copyfile(GUEST, script)
+        shutil.copyfile(GUEST.with_name("own_mounts.py"), self.folder / "own_mounts.py")
         code = (
             "import sys; from importlib.util import module_from_spec, spec_from_file_location as at;"
             f"spec = at('guest', {str(script)!r}); guest = module_from_spec(spec); spec.loader.exec_module(guest);"

@@ -21,7 +21,8 @@ WELL: dict[str, Any] = {
     "temp": "/work/temp",
     "temp_refuses": "",
     "foreign": [],
-    "isolation": "mounts",
+    "left": [],
+    "isolated": True,
     "isolation_why": "",
     "hindered": [],
     "user": 0,
@@ -69,13 +70,8 @@ def test_a_whole_toolkit_passes_every_check(tmp_path: Path) -> None:
             "1.00 GiB",
         ),
         ({"temp_refuses": "Permission denied"}, "runfile-executable", "failed", "Permission denied"),
-        (
-            {"foreign": [{"path": "/tmp/a.log", "owner": 7}]},
-            "runfile-foreign-log",
-            "failed",
-            "/tmp/a.log of user 7",
-        ),
-        ({"isolation": "none", "isolation_why": "refused"}, "runfile-isolation", "warned", "refused"),
+        ({"left": ["bin"]}, "runfile-left", "failed", "bin"),
+        ({"isolated": False, "isolation_why": "refused"}, "runfile-isolation", "warned", "refused"),
         ({"exit_code": -11}, "runfile-exit", "failed", "exit code -11"),
         ({"exit_code": -9, "timed_out": True}, "runfile-exit", "failed", "after the time"),
         ({"exit_code": 0, "timed_out": True}, "runfile-exit", "failed", "after the time"),
@@ -100,6 +96,15 @@ def test_each_check_says_what_it_saw(
     assert seen in found[reference].seen
     others = {item.reference for item in found.values() if item.outcome != "passed"} - {reference}
     assert others <= ({"runfile-exit"} if changed.get("exit_code") else set())
+
+
+def test_a_foreign_log_counts_where_it_is_seen() -> None:
+    """An installer with a /tmp of its own does not meet it."""
+    log = {"foreign": [{"path": "/tmp/cuda-installer.log", "owner": 7}]}
+
+    assert _judged(WELL | log)["runfile-foreign-log"].outcome == "passed"
+    found = _judged(WELL | log | {"isolated": False})["runfile-foreign-log"]
+    assert (found.outcome, found.seen) == ("failed", "/tmp/cuda-installer.log of user 7")
 
 
 def test_what_was_not_started_is_not_run() -> None:

@@ -1,29 +1,26 @@
 """Run NVIDIA's installer in places of its own, and tell what came of it, as one line of JSON on stdout.
 
-``python -I install_runfile.py REQUEST.json``
+``python -I install_runfile.py REQUEST.json``, with ``own_mounts.py`` beside it.
 
 It judges nothing but whether to start the installer at all. The toolkit lies at its prefix only when it is
 whole: until then it lies beside it, and shows at the prefix to the installer alone.
 """
 
-import ctypes
-import errno
 import json
 import os
 import re
+import select
 import shutil
 import signal
 import stat
 import subprocess
 import sys
 import time
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Tuple
 
 __all__ = ["install", "main"]
 
 Json = Dict[str, Any]
-_NEWNS, _NEWUSER = 0x20000, 0x10000000
-_BIND, _REC, _PRIVATE = 0x1000, 0x4000, 0x40000
 _TAIL_BYTES, _TAIL_LINES, _LINE, _MOST = 262144, 60, 1000, 20
 _BACKWARDS = re.compile("[ 0-9%]*\b+")
 """A progress that is written over."""
@@ -40,58 +37,25 @@ def main(argv: List[str]) -> int:
 
 
 def install(request: Json) -> Json:
-    """Make places, let a process apart from ours install, and put a whole toolkit where it belongs."""
+    """Make places, look, run where nothing hinders, and put a whole toolkit where it belongs."""
     os.umask(0o022)
     prefix, scratch = request["prefix"], request["scratch"]
     removed = _fresh(prefix) + _fresh(prefix + ".partial") + _fresh(scratch)
     places = _places(scratch)
     partial = _staging(prefix)
-    seen: Json = {"user": os.geteuid(), "removed": removed, "foreign_before": _foreign(request["logs"])}
-    seen.update(_apart(request, places, partial))
-    lies = partial if partial and seen["isolation"] != "none" else prefix
+    why = _refusal(request, places, partial)
+    seen: Json = {"user": os.geteuid(), "removed": removed, "isolated": not why, "isolation_why": why}
+    lies = partial if partial and not why else prefix
+    seen.update(_fitness(request, places, lies, not why))
+    if not seen["hindered"]:
+        before = _marks(request, places, not why)
+        seen.update(_run(request, places, not why))
+        seen.update(_left_behind(before, _marks(request, places, not why), request))
+        seen["home"] = _files(places["home"])
     seen["programs"] = {name: _program(os.path.join(lies, name)) for name in request["programs"]}
     seen["installed"] = seen.get("exit_code") == 0 and set(seen["programs"].values()) == {"there"}
     _settle(prefix, lies, seen["installed"])
     _fresh(scratch)
-    return seen
-
-
-def _apart(request: Json, places: Dict[str, str], partial: str) -> Json:
-    """What a process of its own saw: its mounts go with it, so that nothing is ever removed through them."""
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            with os.fdopen(writing, "w", encoding="utf-8") as handle:
-                handle.write(json.dumps(_inside(request, places, partial)))
-            code = 0
-        except Exception as error:  # noqa: BLE001  whatever it is, the parent tells it
-            sys.stderr.write("%s: %s\n" % (type(error).__name__, error))
-        finally:
-            os._exit(code)
-    os.close(writing)
-    with os.fdopen(reading, encoding="utf-8") as handle:
-        text = handle.read()
-    os.waitpid(child, 0)
-    try:
-        seen: Json = json.loads(text)
-    except ValueError:  # killed, or out of memory
-        return {"isolation": "none", "isolation_why": "its process ended", "hindered": ["ended"]}
-    return seen
-
-
-def _inside(request: Json, places: Dict[str, str], partial: str) -> Json:
-    """Look, run where nothing hinders, collect."""
-    prefix = request["prefix"]
-    kept = (os.path.dirname(request["file"]), os.path.dirname(prefix), request["scratch"])
-    kind, why = _isolate(places, kept, partial, prefix)
-    seen: Json = {"isolation": kind, "isolation_why": why}
-    seen.update(_fitness(request, places["temp"], prefix))
-    if not seen["hindered"]:
-        before = _marks(request)
-        seen.update(_run(request, places))
-        seen.update(_left_behind(request, before, places["home"]))
     return seen
 
 
@@ -120,6 +84,7 @@ def _places(scratch: str) -> Dict[str, str]:
     places = {name: os.path.join(scratch, name) for name in ("temp", "home", "cover")}
     for path in places.values():
         os.makedirs(path, exist_ok=True)
+    places["mounts"] = os.path.join(scratch, "mounts.json")
     for number, (target, mode) in enumerate(_COVERED.items()):
         cover = os.path.join(places["cover"], str(number))
         os.makedirs(cover, exist_ok=True)
@@ -141,57 +106,50 @@ def _staging(prefix: str) -> str:
     return partial
 
 
-def _isolate(places: Dict[str, str], kept: Tuple[str, ...], partial: str, prefix: str) -> Tuple[str, str]:
-    """Mounts of this process alone: its own /tmp and /var/log, and `partial` in the place of the prefix."""
-    libc = ctypes.CDLL(None, use_errno=True)
+def _refusal(request: Json, places: Dict[str, str], partial: str) -> str:
+    """Empty where a program can have mounts of its own, which are written down for it; else why not."""
+    prefix = request["prefix"]
+    mounts = {
+        "covers": {target: places[target] for target in _COVERED},
+        "kept": [os.path.dirname(request["file"]), os.path.dirname(prefix), request["scratch"]],
+        "binds": {prefix: partial} if partial else {},
+    }
+    with open(places["mounts"], "w", encoding="utf-8") as handle:
+        json.dump(mounts, handle)
+    probe = _apart(places, ["/bin/sh", "-c", ":"])
     try:
-        kind = _leave(libc)
-        _mount(libc, "none", "/", _REC | _PRIVATE)
-        for target in _COVERED:
-            if os.path.isdir(target):
-                _keep(libc, target, places[target], kept)
-                _mount(libc, places[target], target, _BIND | _REC)
-        if partial:
-            _mount(libc, partial, prefix, _BIND)
-    except OSError as error:
-        return "none", str(error)
-    return kind, ""
+        done = subprocess.run(
+            probe,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            env=_env(request, places),
+            timeout=60,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    said = done.stderr.decode("utf-8", "replace").strip()[-_LINE:]
+    return "" if done.returncode == 0 else said or "exit code %d" % done.returncode
 
 
-def _leave(libc: Any) -> str:
-    """Leave the others' mounts, with root's right; without it, as the same user in a namespace of its own."""
-    if libc.unshare(_NEWNS) == 0:
-        return "mounts"
-    uid, gid = os.geteuid(), os.getegid()
-    _checked(libc.unshare(_NEWNS | _NEWUSER), "unshare")
-    for name, text in (
-        ("setgroups", "deny"),
-        ("uid_map", "%d %d 1" % (uid, uid)),
-        ("gid_map", "%d %d 1" % (gid, gid)),
-    ):
-        with open("/proc/self/" + name, "w", encoding="ascii") as handle:
-            handle.write(text)
-    return "user"
+def _apart(places: Dict[str, str], argv: List[str]) -> List[str]:
+    """A command with the mounts that were written down."""
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "own_mounts.py")
+    return [sys.executable, "-I", script, places["mounts"], *argv]
 
 
-def _keep(libc: Any, target: str, cover: str, kept: Tuple[str, ...]) -> None:
-    """Folders below a place that is going to be covered stay where they are."""
-    for path in sorted({os.path.realpath(path) for path in kept}):
-        if os.path.commonpath([path, target]) == target and path != target:
-            inside = os.path.join(cover, os.path.relpath(path, target))
-            os.makedirs(inside, exist_ok=True)
-            _mount(libc, path, inside, _BIND | _REC)
+def _env(request: Json, places: Dict[str, str]) -> Dict[str, str]:
+    env = {name: os.environ[name] for name in request["keep"] if name in os.environ}
+    env.update(request["env"], HOME=places["home"], TMPDIR=places["temp"])
+    return env
 
 
-def _mount(libc: Any, source: str, target: str, flags: int) -> None:
-    answer = libc.mount(os.fsencode(source), os.fsencode(target), None, ctypes.c_ulong(flags), None)
-    _checked(answer, "mount " + target)
-
-
-def _checked(answer: int, step: str) -> None:
-    if answer != 0:
-        number = ctypes.get_errno()
-        raise OSError(number, "%s: %s" % (step, os.strerror(number)))
+def _real(path: str, places: Dict[str, str], isolated: bool) -> str:  # noqa: FBT001  one of two worlds
+    """Where a log of the installer's lies for us."""
+    for target in _COVERED:
+        if isolated and path.startswith(target + "/"):
+            return places[target] + path[len(target) :]
+    return path
 
 
 # --- what is looked at before -------------------------------------------------------------------------
@@ -210,30 +168,30 @@ def _foreign(logs: List[str]) -> List[Json]:
     return found
 
 
-def _fitness(request: Json, temp: str, prefix: str) -> Json:
+def _fitness(request: Json, places: Dict[str, str], lies: str, isolated: bool) -> Json:  # noqa: FBT001  as above
     """Everything that would make the installer fail, and what of it is a reason not to start."""
     size, begins = _head(request["file"])
-    space = _space(size, request["ratios"], temp, prefix)
-    runs = _runs(temp)
-    foreign = _foreign(request["logs"])
-    hindered = [
-        name
-        for name, bad in (
-            ("file", begins != "#!" or request["size"] not in (None, size)),
-            ("space", any(place["free"] < place["need"] for place in space)),
-            ("executable", bool(runs)),
-            ("foreign", bool(foreign)),
-        )
-        if bad
-    ]
+    space = _space(size, request["ratios"], places["temp"], lies)
+    refuses, left, foreign = (
+        _refused(places["temp"]),
+        sorted(os.listdir(lies))[:_MOST],
+        _foreign(request["logs"]),
+    )
+    reasons = {
+        "file": begins != "#!" or request["size"] not in (None, size),
+        "space": any(place["free"] < place["need"] for place in space),
+        "executable": bool(refuses),
+        "foreign": bool(foreign) and not isolated,
+        "left": bool(left),
+    }
     return {
         "file": {"path": request["file"], "size": size, "begins": begins},
         "space": space,
-        "temp": temp,
-        "temp_refuses": runs,
+        "temp": places["temp"],
+        "temp_refuses": refuses,
         "foreign": foreign,
-        "driver_loaded": _driver_loaded(),
-        "hindered": hindered,
+        "left": left,
+        "hindered": [name for name, hinders in reasons.items() if hinders],
     }
 
 
@@ -257,7 +215,7 @@ def _space(size: int, ratios: Json, temp: str, prefix: str) -> List[Json]:
     return list(found.values())
 
 
-def _runs(temp: str) -> str:
+def _refused(temp: str) -> str:
     """Empty where a program in a folder can be started, as a self-extracting archive does; else why not."""
     program = os.path.join(temp, "probe")
     try:
@@ -273,102 +231,103 @@ def _runs(temp: str) -> str:
     return "exit code %d" % code if code else ""
 
 
-def _driver_loaded() -> bool:
-    try:
-        with open("/proc/modules", encoding="ascii", errors="replace") as handle:
-            return any(line.split(" ", 1)[0].startswith("nvidia") for line in handle)
-    except OSError:
-        return False
-
-
 # --- the installer ------------------------------------------------------------------------------------
 
 
-def _run(request: Json, places: Dict[str, str]) -> Json:
-    """Exit code, signal, seconds and the end of what was said."""
-    kept = {name: os.environ[name] for name in request["keep"] if name in os.environ}
-    env = dict(kept, **request["env"])
-    env.update({"HOME": places["home"], "TMPDIR": places["temp"]})
-    output = os.path.join(os.path.dirname(places["home"]), "output")
-    began, late = time.monotonic(), False
-    code: Optional[int] = None
-    with open(output, "wb") as said:
-        try:
-            child = subprocess.Popen(
-                request["argv"],
-                stdin=subprocess.DEVNULL,
-                stdout=said,
-                stderr=subprocess.STDOUT,
-                env=env,
-                cwd=places["temp"],
-                start_new_session=True,
-            )
-        except OSError as error:
-            return {"exit_code": 127, "timed_out": False, "seconds": 0, "output": [str(error)]}
-        try:
-            code = child.wait(timeout=request["timeout_s"])
-        except subprocess.TimeoutExpired:
-            late = True
-        _end(child.pid)
-        code = child.wait() if code is None else code
-    seconds = round(time.monotonic() - began, 1)
-    return {"exit_code": code, "timed_out": late, "seconds": seconds, "output": _tail(output)}
-
-
-def _end(group: int) -> None:
-    """Nothing of it lives on, such as a program that it has left behind."""
+def _run(request: Json, places: Dict[str, str], isolated: bool) -> Json:  # noqa: FBT001  as above
+    """Exit code, seconds and the end of what was said."""
+    argv = _apart(places, request["argv"]) if isolated else request["argv"]
+    began = time.monotonic()
     try:
-        os.killpg(group, signal.SIGKILL)
+        child = subprocess.Popen(
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=_env(request, places),
+            cwd=places["temp"],
+            start_new_session=True,
+        )
     except OSError as error:
-        if error.errno != errno.ESRCH:
-            raise
+        return {"exit_code": 127, "timed_out": False, "seconds": 0, "output": [str(error)]}
+    said = _listen(child, began + request["timeout_s"])
+    late = child.poll() is None
+    try:
+        os.killpg(child.pid, signal.SIGKILL)  # nothing that it has left running lives on
+    except OSError:
+        pass  # there was nothing
+    code = child.wait()
+    seconds = round(time.monotonic() - began, 1)
+    return {"exit_code": code, "timed_out": late, "seconds": seconds, "output": _lines(said)[-_TAIL_LINES:]}
 
 
-def _tail(path: str) -> List[str]:
-    with open(path, "rb") as handle:
-        handle.seek(max(0, os.fstat(handle.fileno()).st_size - _TAIL_BYTES))
-        text = handle.read(_TAIL_BYTES).decode("utf-8", "replace")
-    lines = (_BACKWARDS.sub("", line)[:_LINE] for line in text.replace("\r", "\n").splitlines())
-    return ["".join(letter if letter.isprintable() else " " for letter in line) for line in lines][
-        -_TAIL_LINES:
-    ]
+def _listen(child: Any, until: float) -> bytes:
+    """The end of what a program says until it ends or its time is up; in memory: the disk may be full."""
+    pipe, said = child.stdout.fileno(), b""
+    os.set_blocking(pipe, False)
+    is_over = False
+    while not is_over:
+        is_over = child.poll() is not None or time.monotonic() >= until
+        select.select([pipe], [], [], 0 if is_over else 0.2)
+        try:
+            while True:
+                part = os.read(pipe, 65536)
+                said = (said + part)[-_TAIL_BYTES:]
+                if not part:
+                    break
+        except BlockingIOError:
+            continue
+        if not is_over:
+            time.sleep(0.05)  # it has closed its output and goes on
+    return said
+
+
+def _lines(said: bytes) -> List[str]:
+    """Lines that a person can read, and that steer no terminal."""
+    text = said.decode("utf-8", "replace").replace("\r", "\n")
+    lines = (_BACKWARDS.sub("", line)[:_LINE] for line in text.splitlines())
+    return ["".join(letter if letter.isprintable() else " " for letter in line) for line in lines]
 
 
 # --- what came of it ----------------------------------------------------------------------------------
 
 
-def _marks(request: Json) -> Dict[str, Tuple[int, int, int]]:
-    """What tells whether a file or folder has changed."""
+def _marks(request: Json, places: Dict[str, str], isolated: bool) -> Json:  # noqa: FBT001  as above
+    """By place: where it lies for us, and what tells whether it has changed."""
     marks = {}
-    for path in (*request["logs"], request["driver_log"], *request["outside"]):
+    reals = {path: _real(path, places, isolated) for path in (*request["logs"], request["driver_log"])}
+    reals.update((path, path) for path in request["outside"])
+    for path, real in reals.items():
         try:
-            status = os.lstat(path)
+            status = os.lstat(real)
         except OSError:
             continue
-        marks[path] = (status.st_ino, status.st_size, status.st_mtime_ns)
+        marks[path] = (real, status.st_ino, status.st_size, status.st_mtime_ns)
     return marks
 
 
-def _left_behind(request: Json, before: Dict[str, Tuple[int, int, int]], home: str) -> Json:
+def _left_behind(before: Json, after: Json, request: Json) -> Json:
     """Logs, and traces where nobody wanted any."""
-    after = _marks(request)
     changed = {path for path, mark in after.items() if before.get(path) != mark}
     logs = [path for path in (*request["logs"], request["driver_log"]) if path in changed]
     return {
-        "logs": [_log(path) for path in logs],
+        "logs": [_log(path, after[path][0]) for path in logs],
         "driver_touched": request["driver_log"] in changed,
         "outside": sorted(changed.intersection(request["outside"])),
-        "home": _files(home),
     }
 
 
-def _log(path: str) -> Json:
+def _log(path: str, real: str) -> Json:
+    lines: List[str] = []
     try:
-        lines = _tail(path) if os.path.isfile(path) else []
+        if os.path.isfile(real):
+            with open(real, "rb") as handle:
+                handle.seek(max(0, os.fstat(handle.fileno()).st_size - _TAIL_BYTES))
+                lines = _lines(handle.read(_TAIL_BYTES))
     except OSError as error:
         lines = [str(error)]
     errors = [line for line in lines if "[ERROR]" in line]
-    return {"path": path, "errors": errors[-_MOST:], "tail": lines}
+    return {"path": path, "errors": errors[-_MOST:], "tail": lines[-_TAIL_LINES:]}
 
 
 def _files(folder: str) -> List[str]:

@@ -57,7 +57,8 @@ ENVIRONMENT = {
 """Variables of the installer. TMPDIR and HOME are added, nothing of the caller's: no DISPLAY or SUDO_USER."""
 KEPT: tuple[str, ...] = ()
 """Variables of the caller that it gets as well."""
-TIMEOUT_S = 3600
+TIMEOUT_S = 7200
+"""Five gigabytes are checked, unpacked and copied: minutes on a disk of its own, more where it is shared."""
 _NAMED = re.compile(r"cuda_([0-9]+\.[0-9]+\.[0-9]+)(_[0-9.]+)?_linux(_sbsa|_ppc64le)?\.run")
 _SUFFIX = {"x86_64": "", "aarch64": "_sbsa"}
 

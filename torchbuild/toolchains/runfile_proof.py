@@ -54,27 +54,39 @@ def _executable(_part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Find
     )
 
 
+def _left(_part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Finding]:
+    """What an earlier try left, and what could not be removed, poisons this one."""
+    left = [str(name) for name in _list(seen.get("left"))]
+    yield told(
+        "runfile-left",
+        "remains of an earlier installation",
+        "failed" if left else "passed",
+        seen=", ".join(left) or "none",
+        wanted="none",
+    )
+
+
 def _foreign(_part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Finding]:
-    """A log of its name that belongs to somebody else makes the installer crash."""
+    """A log of its name that belongs to somebody else makes the installer crash, if it sees it."""
     logs = [f"{log.get('path')} of user {log.get('owner')}" for log in map(_map, _list(seen.get("foreign")))]
+    is_seen = bool(logs) and not seen.get("isolated")
     yield told(
         "runfile-foreign-log",
-        "logs of earlier installations in the installer's way",
-        "failed" if logs else "passed",
-        seen=", ".join(logs) or "none",
+        "logs of other users in the installer's way",
+        "failed" if is_seen else "passed",
+        seen=", ".join(logs) if is_seen else "none",
         wanted=f"none, or of user {seen.get('user', '')}",
     )
 
 
 def _isolation(_part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Finding]:
     """Its own /tmp and /var/log; a builder that has no right to mount says so."""
-    kind = str(seen.get("isolation", "none"))
-    why = str(seen.get("isolation_why", ""))
+    is_alone = bool(seen.get("isolated"))
     yield told(
         "runfile-isolation",
         "the installer's /tmp and /var/log",
-        "warned" if kind == "none" else "passed",
-        seen=f"the builder's: {why}" if kind == "none" else "its own",
+        "passed" if is_alone else "warned",
+        seen="its own" if is_alone else f"the builder's: {seen.get('isolation_why', '')}",
         wanted="its own",
     )
 
@@ -151,6 +163,7 @@ CHECKS: dict[str, Check] = {
     "file": _file,
     "space": _space,
     "executable": _executable,
+    "left": _left,
     "foreign": _foreign,
     "isolation": _isolation,
     "exit": _exit,
@@ -188,6 +201,7 @@ _FIXES = {
     "runfile-file": "Check where the runfile came from; `torchbuild lock` names its digest.",
     "runfile-space": "Free space where the build's workspace lies, then run the same command again.",
     "runfile-executable": "Mount the workspace's filesystem without noexec, or put the workspace elsewhere.",
+    "runfile-left": "Remove what is named from the workspace: the user that builds has no right to.",
     "runfile-foreign-log": "Remove that log from the builder, or build where namespaces are allowed.",
 }
 
