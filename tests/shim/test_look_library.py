@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.toolchains.library_samples import guest, lay_nccl, ours
+from tests.toolchains.library_samples import compiled, guest, lay_nccl, ours
 from torchbuild.toolchains.library_look import look_request
 
 
@@ -56,8 +56,7 @@ def test_numbers_of_old_and_new_releases(code: str, version: str, tmp_path: Path
     prefix = lay_nccl(tmp_path / "nccl")
     source = prefix / "nccl.c"
     source.write_text(f"int ncclGetVersion(int* version) {{ *version = {code}; return 0; }}\n")
-    target = prefix / "lib" / "libnccl.so.2"
-    assert os.spawnlp(os.P_WAIT, "gcc", "gcc", "-shared", "-fPIC", "-o", str(target), str(source)) == 0
+    compiled(source, prefix / "lib" / "libnccl.so.2")
 
     assert look(prefix, tmp_path)["library"]["called"] == version
 
@@ -136,8 +135,7 @@ def test_a_library_that_kills_its_caller_is_survived(tmp_path: Path) -> None:
     """It is called in a process of its own."""
     prefix = lay_nccl(tmp_path / "nccl")
     (prefix / "nccl.c").write_text("int ncclGetVersion(int* v) { return *(volatile int*)0; }\n")
-    argv = ["gcc", "-shared", "-fPIC", "-o", str(prefix / "lib" / "libnccl.so.2"), str(prefix / "nccl.c")]
-    assert os.spawnvp(os.P_WAIT, "gcc", argv) == 0
+    compiled(prefix / "nccl.c", prefix / "lib" / "libnccl.so.2")
 
     seen = look(prefix, tmp_path)
 

@@ -12,7 +12,7 @@ from torchbuild.model.artifact import Artifact
 from torchbuild.model.part import LockedPart, LockedPiece, PartName, prefix_of
 from torchbuild.model.recipe import Recipe
 
-__all__ = ["SHIM", "guest", "lay_nccl", "library", "ours", "recipe"]
+__all__ = ["DIGEST", "SHIM", "compiled", "guest", "lay_nccl", "library", "ours", "recipe"]
 
 SHIM = Path(__file__).parents[2] / "torchbuild" / "shim"
 DIGEST = "ab" * 32
@@ -67,12 +67,16 @@ def lay_nccl(
         f'const char says[] = "NCCL version {library or header}+cuda{cuda}";\n'
         f"int ncclGetVersion(int* version) {{ *version = {code[0] * 10000 + code[1] * 100 + code[2]}; return 0; }}\n"
     )
-    target = prefix / "lib" / "libnccl.so.2"
-    argv = ["gcc", "-shared", "-fPIC", "-Wl,-soname,libnccl.so.2", "-o", str(target), str(source)]
-    subprocess.run(argv, check=True, timeout=60)
+    compiled(source, prefix / "lib" / "libnccl.so.2")
     if link:
         (prefix / "lib" / "libnccl.so").symlink_to("libnccl.so.2")
     return prefix
+
+
+def compiled(source: Path, target: Path) -> None:
+    """A shared library out of one C file."""
+    argv = ["gcc", "-shared", "-fPIC", f"-Wl,-soname,{target.name}", "-o", str(target), str(source)]
+    subprocess.run(argv, check=True, timeout=60)
 
 
 def guest(script: str, request: dict[str, Any], folder: Path) -> dict[str, Any]:

@@ -88,3 +88,10 @@ def test_a_library_needs_a_toolkit() -> None:
     for provider in (SYSTEM["nccl"], BUNDLED["nccl"]):
         with pytest.raises(ConflictError, match="no CUDA"):
             provider.questions(recipe(cuda="", nccl=library("", "system")))
+
+
+@pytest.mark.parametrize("path", ["~/nccl", "opt/nccl", ""])
+def test_a_path_that_is_none_inside_the_builder_is_refused(path: str) -> None:
+    """A ~ is a home to a shell alone."""
+    with pytest.raises(ConflictError, match="no place inside the builder"):
+        SYSTEM["nccl"].questions(recipe(nccl=library("", "system", path=path)))

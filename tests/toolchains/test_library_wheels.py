@@ -19,6 +19,8 @@ from torchbuild.toolchains.provider import Answers
         ("cudnn", "13.0.2", "9.12.0.46", "nvidia-cudnn-cu13==9.12.0.46", "nvidia/cudnn"),
         ("cusparselt", "12.4.1", "0.6.2", "nvidia-cusparselt-cu12==0.6.2", "cusparselt"),
         ("cusparselt", "12.4.1", "0.7.1", "nvidia-cusparselt-cu12==0.7.1", "nvidia/cusparselt"),
+        ("cusparselt", "13.0.2", "0.8.1", "nvidia-cusparselt-cu13==0.8.1", "nvidia/cusparselt"),
+        ("cusparselt", "13.0.2", "0.10.0", "nvidia-cusparselt-cu13==0.10.0", "nvidia/cu13"),
         ("nvshmem", "12.8.0", "3.3.9", "nvidia-nvshmem-cu12==3.3.9", "nvidia/nvshmem"),
         ("nccl", "12.4.1", "2.99.0", "nvidia-nccl-cu12==2.99.0", "nvidia/nccl"),
     ],

@@ -49,16 +49,24 @@ class System:
         """Nothing.
 
         Raises:
-            ConflictError: ``library-without-toolkit``.
+            ConflictError: ``library-without-toolkit``, ``library-path-not-absolute``.
         """
         cuda_major(self.name, recipe)
+        wish = library_of(self.name, recipe)
+        if wish is not None and wish.path is not None and not wish.path.startswith("/"):
+            raise ConflictError(
+                "library-path-not-absolute",
+                f"{self.name}.path is no place inside the builder",
+                why=(f"seen {wish.path}", "wanted an absolute path: nothing makes a home of a ~ in a build"),
+                fix=f"Write {self.name}.path from the root on.",
+            )
         return Questions()
 
     def part(self, recipe: Recipe, answers: Answers) -> LockedPart:
         """Where it is. The answers may name the real ``prefix``, ``include`` and ``library`` of the part.
 
         Raises:
-            ConflictError: ``library-without-toolkit``.
+            ConflictError: as `questions`.
         """
         self.questions(recipe)
         wish = library_of(self.name, recipe)

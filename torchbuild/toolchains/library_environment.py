@@ -75,11 +75,7 @@ def expectations(parts: Iterable[LockedPart], declared: Collection[str] = ()) ->
         for key, (state, why) in switches(_parts(rows), declared).items()
     ]
     for part, fact in rows:
-        if part.provider == "bundled":
-            # the tree's own copy is built where none of these is looked for
-            found += [_expect("gate-library", key, "text", "", f"{part.name}.from") for key in fact.results]
-        else:
-            found += _places(part, fact)
+        found += _absent(part, fact) if part.provider == "bundled" else _places(part, fact)
     return tuple(sorted(found, key=lambda item: (item.key, item.reference)))
 
 
@@ -111,6 +107,12 @@ def _places(part: LockedPart, fact: LibraryFact) -> Iterator[Expectation]:
     for key in fact.results:
         kind, value = ("path", known[key]) if key in known else ("within", part.prefix)
         yield _expect("gate-library", key, kind, value, part.name)
+
+
+def _absent(part: LockedPart, fact: LibraryFact) -> Iterator[Expectation]:
+    """The tree's own copy is built where none is looked for: one that was found would be linked instead."""
+    for key in fact.results:
+        yield _expect("gate-library", key, "text", "", f"{part.name}.from")
 
 
 def _expect(reference: str, key: str, kind: str, value: str, why: str) -> Expectation:

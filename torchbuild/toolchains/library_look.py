@@ -57,34 +57,46 @@ def look_request(
     fact = library_fact(part.name)
     places = {"machine": machine, "target": _TARGETS.get(machine, f"{machine}-linux")}
     folders = [text.format(**places) for text in _LIBRARIES]
-    libraries = [path for path in (library_path_of(part),) if path]
-    libraries += [f"{part.prefix.rstrip('/')}/{folder}/{fact.library}" for folder in folders]
     return {
         "name": part.name,
         "prefix": part.prefix,
         "headers": [f"{include_of(part)}/{name}" for name in fact.headers],
-        "header": fact.headers[0],
-        "versions": list(fact.versions),
-        "macros": list(fact.macros),
-        "libraries": list(dict.fromkeys(libraries)),
-        "library": fact.library,
-        "call": fact.call.model_dump(),
-        "cuda_call": fact.cuda_call.model_dump() if fact.cuda_call is not None else {},
-        "says": fact.says,
+        "libraries": _libraries(part, fact, folders),
         "program": fact.program,
         "cxx": cxx,
         "scratch": scratch,
         "includes": [f"{cuda_home}/include"],
-        "library_path": [
-            f"{cuda_home}/lib64",
-            *(f"{part.prefix.rstrip('/')}/{name}" for name in folders[:2]),
-        ],
+        "library_path": [f"{cuda_home}/lib64", *(_below(part, name) for name in folders[:2])],
         "include_folders": [text.format(**places) for text in _INCLUDES],
         "library_folders": folders,
         "roots": _roots(fact, part, cuda_home, tuple(sites), tuple(searched)),
         "sites": list(sites),
+        **_how(fact),
+    }
+
+
+def _how(fact: LibraryFact) -> dict[str, Any]:
+    """How the library tells what it is, which is the same wherever it lies."""
+    return {
+        "header": fact.headers[0],
+        "versions": list(fact.versions),
+        "macros": list(fact.macros),
+        "library": fact.library,
+        "call": fact.call.model_dump(),
+        "cuda_call": fact.cuda_call.model_dump() if fact.cuda_call is not None else {},
+        "says": fact.says,
         "distributions": fact.distributions,
     }
+
+
+def _below(part: LockedPart, path: str) -> str:
+    return f"{part.prefix.rstrip('/')}/{path}"
+
+
+def _libraries(part: LockedPart, fact: LibraryFact, folders: list[str]) -> list[str]:
+    """Where the library may be, the known place first."""
+    places = [library_path_of(part), *(_below(part, f"{folder}/{fact.library}") for folder in folders)]
+    return list(dict.fromkeys(path for path in places if path))
 
 
 def _roots(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from torchbuild.errors import ConflictError
+from torchbuild.knowledge.nccl_source import own_lists
 from torchbuild.model.command import Command
 from torchbuild.model.finding import Finding, Outcome
-from torchbuild.model.gpu_arch import parse_arch
+from torchbuild.model.gpu_arch import parse_arch, wanted_sass
 from torchbuild.model.part import LockedPart, LockedPiece, prefix_of
 from torchbuild.model.recipe import Recipe
 from torchbuild.toolchains.library_wish import cuda_major, library_of, same_release, version_wish
@@ -20,8 +21,10 @@ __all__ = [
     "BUILD",
     "JOBS",
     "SOURCE",
+    "SOURCE_CHECKS",
     "STRIP",
     "build_commands",
+    "built_sass",
     "gencode",
     "log_findings",
     "part",
@@ -94,71 +97,104 @@ def build_commands(
     cxx: str,
     jobs: str = JOBS,
     *,
+    cuda: str,
     cuda_lib: str = "",
 ) -> tuple[Command, ...]:
-    """Build, then install into the part's prefix. Nothing of the caller's environment is seen.
+    """Build and install into the part's prefix, in one: a second make compiles a fifth of it again.
+
+    Nothing of the caller's environment is seen.
 
     Args:
         part: the locked part.
         archs: as in the recipe.
         cuda_home: the toolkit, absolute.
         cxx: the host compiler, absolute.
-        jobs: how many compilers at a time, always handed over: by itself its make takes none from MAX_JOBS.
+        jobs: how many compilers at a time, always handed over.
+        cuda: release of the toolkit.
         cuda_lib: where ``libcudart_static.a`` is; by default ``lib64`` of the toolkit.
     """
+    wanted = gencode(archs)
     variables = (
         f"CUDA_HOME={cuda_home}",
         f"CUDA_INC={cuda_home}/include",
         f"CUDA_LIB={cuda_lib or cuda_home + '/lib64'}",
         f"NVCC={cuda_home}/bin/nvcc",
         f"CXX={cxx}",
-        f"NVCC_GENCODE={gencode(archs)}",
+        f"NVCC_GENCODE={wanted}",
+        *(f"{row.variable}={wanted}" for row in own_lists(cuda) if not row.sass),
         f"BUILDDIR={BUILD}",
         f"PREFIX={part.prefix}",
     )
-    environ = tuple(sorted(_ENVIRON.items()))
-    return tuple(
-        Command(argv=("/usr/bin/make", f"-j{jobs}", target, *variables), cwd=SOURCE, environ=environ)
-        for target in ("src.build", "src.install")
-    )
+    argv = ("/usr/bin/make", *_jobs(jobs), "src.install", *variables)
+    return (Command(argv=argv, cwd=SOURCE, environ=tuple(sorted(_ENVIRON.items()))),)
+
+
+def built_sass(archs: Iterable[str], cuda: str) -> tuple[str, ...]:
+    """The machine code that the library must turn out to hold, its makefile's own additions included."""
+    own = (name for row in own_lists(cuda) for name in row.sass)
+    return tuple(sorted({*wanted_sass(archs), *own}))
+
+
+def _jobs(jobs: str) -> tuple[str, ...]:
+    """By itself its make takes none from MAX_JOBS, and starts one job, or as many as it likes."""
+    return (f"-j{jobs}",)
 
 
 def source_findings(part: LockedPart, seen: Mapping[str, Any]) -> Iterator[Finding]:
     """Whether the unpacked source can be built, before it is: judged from ``look_nccl_source``."""
-    scripts = {str(path): bool(can) for path, can in (seen.get("scripts") or {}).items()}
+    for check in SOURCE_CHECKS.values():
+        yield from check(part, seen)
+
+
+def _scripts(_part: LockedPart, seen: Mapping[str, Any]) -> Iterator[Finding]:
+    """Without them nvlink reports an undefined reference, and nothing names the reason."""
+    scripts = _answers(seen, "scripts")
     lost = sorted(path for path, can in scripts.items() if not can)
     what = "scripts that NCCL's make starts"
     if not scripts:
         yield told(
-            "nccl-source-scripts", f"{what}: none was found", "failed", seen="none", wanted="generate.py"
+            "nccl-source-scripts", f"{what}: none was found", "failed", seen="none", wanted="all of them"
         )
+    elif lost:
+        shown = f"not executable: {', '.join(lost)}"
+        yield told("nccl-source-scripts", what, "failed", seen=shown, wanted="all executable")
     else:
-        shown = f"not executable: {', '.join(lost)}" if lost else f"{len(scripts)} executable"
-        yield told(
-            "nccl-source-scripts", what, "failed" if lost else "passed", seen=shown, wanted="all executable"
-        )
-    places = {str(path): bool(can) for path, can in (seen.get("starts") or {}).items()}
+        shown = f"{len(scripts)} executable"
+        yield told("nccl-source-scripts", what, "passed", seen=shown, wanted="all executable")
+
+
+def _noexec(_part: LockedPart, seen: Mapping[str, Any]) -> Iterator[Finding]:
+    places = _answers(seen, "starts")
     stuck = sorted(path for path, can in places.items() if not can)
     what = "whether a script can be started where NCCL is unpacked and built"
+    wanted = "in each: no noexec mount"
     if not places:
         yield told("nccl-source-noexec", f"{what}: nobody tried", "not run")
+    elif stuck:
+        shown = f"not in {', '.join(stuck)}"
+        yield told("nccl-source-noexec", what, "failed", seen=shown, wanted=wanted)
     else:
-        shown = f"not in {', '.join(stuck)}" if stuck else "in each"
-        yield told(
-            "nccl-source-noexec",
-            what,
-            "failed" if stuck else "passed",
-            seen=shown,
-            wanted="in each: no noexec mount",
-        )
+        yield told("nccl-source-noexec", what, "passed", seen="in each", wanted=wanted)
+
+
+def _version(part: LockedPart, seen: Mapping[str, Any]) -> Iterator[Finding]:
     version = str(seen.get("version") or "")
-    yield told(
-        "nccl-source-version",
-        "makefiles/version.mk",
-        "passed" if same_release(version, part.version) else "failed",
-        seen=version or "nothing",
-        wanted=part.version,
-    )
+    outcome: Outcome = "passed" if same_release(version, part.version) else "failed"
+    what = "makefiles/version.mk of NCCL"
+    yield told("nccl-source-version", what, outcome, seen=version or "nothing", wanted=part.version)
+
+
+def _answers(seen: Mapping[str, Any], key: str) -> dict[str, bool]:
+    found = seen.get(key)
+    return {str(path): bool(can) for path, can in found.items()} if isinstance(found, Mapping) else {}
+
+
+SOURCE_CHECKS: dict[str, Callable[[LockedPart, Mapping[str, Any]], Iterator[Finding]]] = {
+    "scripts": _scripts,
+    "noexec": _noexec,
+    "version": _version,
+}
+"""Of the source, before it is built."""
 
 
 def log_findings(archs: Iterable[str], log: str) -> Iterator[Finding]:
