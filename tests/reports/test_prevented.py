@@ -9,13 +9,9 @@ from types import ModuleType
 import pytest
 
 HERE = Path(__file__).parent
-MODULES: list[ModuleType] = [
-    importlib.import_module(path.stem) for path in sorted(HERE.glob("reports_*.py"))
-]
+MODULES: list[ModuleType] = [importlib.import_module(path.stem) for path in sorted(HERE.glob("reports_*.py"))]
 ENTRIES = {number: entry for module in MODULES for number, entry in module.ENTRIES.items()}
-PREVENTIONS = {
-    name: (module, remove) for module in MODULES for name, remove in module.PREVENTIONS.items()
-}
+PREVENTIONS = {name: (module, remove) for module in MODULES for name, remove in module.PREVENTIONS.items()}
 LATER = {number: why for module in MODULES for number, why in getattr(module, "LATER", {}).items()}
 CHAPTERS = {
     "B": (1, 2, 3, 4, 6, 8, 9, 10, 11, 12),

@@ -34,9 +34,7 @@ def build_environment(
     parts: Parts | None = None,
 ) -> dict[str, str]:
     """The build's own variables: parts, flags, compilers, version. The common ones are added at run time."""
-    environ = preset_environment(recipe) | parts_environment(
-        recipe, parts_or_wished(recipe, parts), compilers
-    )
+    environ = preset_environment(recipe)
     environ |= {name: value for name, (value, _) in flags(recipe, declared).items()}
     environ |= {name: value for name, value in _definitions(recipe).items() if _by_environment(name, era)}
     environ |= {"CC": compilers["CC"], "CXX": compilers["CXX"]}
@@ -52,6 +50,7 @@ def build_environment(
         "PYTORCH_BUILD_NUMBER": str(recipe.wheel.build_number),
     }
     environ |= recipe.build.env
+    environ |= parts_environment(recipe, parts_or_wished(recipe, parts), compilers)
     if linker_flags(recipe):
         environ["LDFLAGS"] = linker_flags(recipe)
     return dict(sorted(environ.items()))

@@ -7,18 +7,22 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from torchbuild.knowledge.host_compilers import torch_fact
 from torchbuild.model.command import BUILD_ROOT, Command
 from torchbuild.model.finding import Finding
 from torchbuild.model.lock import Lock
 from torchbuild.model.part import LockedPart, PartName
 from torchbuild.resolve.environment import full_environment
 from torchbuild.toolchains import (
+    blas_environment,
+    blas_proof,
     cuda_proof,
     cuda_runfile,
     host_compiler_proof,
     library_look,
     library_proof,
     nccl_source,
+    openmp_proof,
     python_proof,
     runfile_proof,
 )
@@ -30,6 +34,7 @@ __all__ = ["KINDS", "Guest", "Kind", "Program", "Step", "wanted_of"]
 _SCRATCH = "{work}/tmp"
 _SITES = f"{BUILD_ROOT}/venv/lib/{{python}}/site-packages"
 _MAJOR_MINOR = 2
+_OFF = ("OFF", "0", "FALSE", "NO", "N")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,10 +80,16 @@ def wanted_of(lock: Lock) -> Wanted:
     return Wanted(
         archs=lock.gpu_archs,
         cxx=lock.cxx,
-        torch=lock.wheel.public_version,
+        standard=_standard(lock),
+        torch=lock.wheel.public_version if lock.wheel.package == "torch" else "",
         machine=lock.machine,
         cuda=".".join(cuda.version.split(".")[:_MAJOR_MINOR]) if cuda is not None else "",
     )
+
+
+def _standard(lock: Lock) -> str:
+    fact = torch_fact(lock.wheel.public_version) if lock.wheel.package == "torch" else None
+    return fact.standard if fact is not None else "17"
 
 
 def _environment(lock: Lock) -> dict[str, str]:
@@ -161,7 +172,9 @@ def _nccl_says(wanted: Wanted, log: str) -> Iterator[Finding]:
 def _build_nccl(part: LockedPart, lock: Lock) -> tuple[Command, ...]:
     home = _cuda_home(lock)
     libraries = f"/usr/lib/{lock.machine}-linux-gnu" if home == "/usr" else ""
-    return nccl_source.build_commands(part, lock.gpu_archs, home, lock.cxx, cuda_lib=libraries)
+    return nccl_source.build_commands(
+        part, lock.gpu_archs, home, lock.cxx, cuda=wanted_of(lock).cuda, cuda_lib=libraries
+    )
 
 
 def _look_at_library(part: LockedPart, lock: Lock) -> Mapping[str, Any]:
@@ -189,6 +202,21 @@ def _look_at_python(_part: LockedPart, lock: Lock) -> Mapping[str, Any]:
     return {"executable": lock.python.executable, "cc": lock.cc, "scratch": f"{_SCRATCH}/look-python"}
 
 
+def _make_algebra(part: LockedPart) -> tuple[Step, ...]:
+    if not part.is_ours:
+        return ()
+    told = blas_environment.complete_request(part)
+    return (Guest(script="complete_blas.py", told=lambda _part, _lock: told),)
+
+
+def _look_at_algebra(part: LockedPart, lock: Lock) -> Mapping[str, Any]:
+    openmp = lock.part("openmp")
+    is_off = lock.environ.get("USE_OPENMP", "ON").upper() in _OFF
+    kind = openmp.says["openmp"] if openmp is not None else "none" if is_off else "gomp"
+    scratch = f"{_SCRATCH}/look-{part.name}"
+    return blas_environment.request_of(kind, {item.name: item for item in lock.parts}, lock.cc, scratch)
+
+
 _LIBRARY = Kind(
     make=_make_library,
     looks=(Guest(script="look_library.py", told=_look_at_library, checks=library_proof.CHECKS),),
@@ -206,5 +234,13 @@ KINDS: Mapping[PartName, Kind] = {
         ),
     ),
     **dict.fromkeys(LIBRARIES, _LIBRARY),
+    "blas": Kind(
+        make=_make_algebra,
+        looks=(Guest(script="look_blas.py", told=_look_at_algebra, checks=blas_proof.CHECKS),),
+    ),
+    "openmp": Kind(
+        make=_make_algebra,
+        looks=(Guest(script="look_blas.py", told=_look_at_algebra, checks=openmp_proof.CHECKS),),
+    ),
 }
 """Parts that this version can make and prove."""

@@ -10,12 +10,19 @@ from torchbuild.model.lock import Expectation
 from torchbuild.model.part import LockedPart
 from torchbuild.model.recipe import Recipe
 from torchbuild.resolve.variables import BASE
-from torchbuild.toolchains import library_environment
+from torchbuild.toolchains import blas_environment, library_environment
 from torchbuild.toolchains.cuda_environment import cuda_environment
 from torchbuild.toolchains.host_compiler_names import compiler_environment, compiler_expectations
 from torchbuild.toolchains.wished import arch_list, wished_parts
 
-__all__ = ["Parts", "parts_definitions", "parts_environment", "parts_expectations", "parts_or_wished"]
+__all__ = [
+    "Parts",
+    "by_name",
+    "parts_definitions",
+    "parts_environment",
+    "parts_expectations",
+    "parts_or_wished",
+]
 
 Parts = tuple[LockedPart, ...]
 _MAJOR_MINOR = 2
@@ -27,16 +34,22 @@ def parts_or_wished(recipe: Recipe, parts: Parts | None) -> Parts:
 
 
 def parts_environment(recipe: Recipe, parts: Parts, compilers: Mapping[str, str]) -> dict[str, str]:
-    """Variables of a build with these parts; none for one without a toolkit."""
+    """Variables of a build with these parts. They go on top of the recipe's own, which some of them keep."""
+    environ = blas_environment.environment(recipe, by_name(parts))
     cuda = next((part for part in parts if part.name == "cuda"), None)
     if cuda is None:
-        return {}
-    environ = compiler_environment(compilers["CC"], compilers["CXX"])
+        return environ
+    environ |= compiler_environment(compilers["CC"], compilers["CXX"], recipe.build.env)
     environ |= cuda_environment(cuda, compilers["CXX"]) | library_environment.environment(parts)
     environ |= {"PATH": _path(cuda), "TORCH_CUDA_ARCH_LIST": arch_list(recipe)}
     if compilers.get("LAUNCHER"):
         environ["CMAKE_CUDA_COMPILER_LAUNCHER"] = compilers["LAUNCHER"]
     return environ
+
+
+def by_name(parts: Parts) -> dict[str, LockedPart]:
+    """The parts by what they are."""
+    return {part.name: part for part in parts}
 
 
 def _path(cuda: LockedPart) -> str:
@@ -55,6 +68,7 @@ def parts_expectations(
     recipe: Recipe, parts: Parts, compilers: Mapping[str, str], declared: Collection[str]
 ) -> Iterator[Expectation]:
     """What the gate compares: one toolkit, one host compiler, the libraries, the architectures."""
+    yield from blas_environment.expectations(recipe, by_name(parts))
     cuda = next((part for part in parts if part.name == "cuda"), None)
     if cuda is None or recipe.cuda is None:
         return

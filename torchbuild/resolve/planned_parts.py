@@ -11,6 +11,7 @@ from torchbuild.model.frozen import Frozen
 from torchbuild.model.lock import Lock
 from torchbuild.model.part import LockedPart
 from torchbuild.resolve.part_kinds import KINDS, Guest, Kind, Step
+from torchbuild.toolchains.python_part import builder_part
 
 __all__ = ["REQUESTS", "PlannedPart", "PlannedStep", "planned_parts", "steps_of"]
 
@@ -42,7 +43,7 @@ class PlannedPart(Frozen):
 
 
 def planned_parts(lock: Lock, python: str, environ: tuple[tuple[str, str], ...]) -> tuple[PlannedPart, ...]:
-    """Every part of a lock.
+    """Every part of a lock; an interpreter of the builder is one too, and is only looked at.
 
     Args:
         lock: the lock.
@@ -53,7 +54,8 @@ def planned_parts(lock: Lock, python: str, environ: tuple[tuple[str, str], ...])
         LockError: ``lock-part-unknown``.
     """
     found = []
-    for part in lock.parts:
+    own = () if lock.part("python") else (builder_part("system", lock.python),)
+    for part in (*own, *lock.parts):
         runs = lock.python.executable if part.name == "python" else python
         steps = tuple(_planned(step, part, lock, runs, environ) for step in steps_of(part))
         found.append(PlannedPart(part=part, steps=steps))

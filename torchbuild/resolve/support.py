@@ -13,10 +13,7 @@ __all__ = ["unsupported"]
 _TABLES = ("companions",)
 _KEYS = ("target.driver", "target.gpus", "target.cpu", "verify.upstream_tests", "machine.caches")
 _CHOICES = {
-    "python.from": {"system", "path"},
     "toolchain.linker": {"default", "mold"},
-    "blas.provider": {"openblas", "generic"},
-    "blas.from": {"system"},
     "wheel.runtime": {"builder"},
     "wheel.triton": {"none"},
     "wheel.debug": {"keep"},

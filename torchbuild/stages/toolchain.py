@@ -27,6 +27,7 @@ from torchbuild.resolve.part_kinds import Program, Step, wanted_of
 from torchbuild.resolve.planned_parts import PlannedPart, PlannedStep, planned_parts, steps_of
 from torchbuild.toolchains.nccl_source import SOURCE
 from torchbuild.toolchains.proof import Wanted, judge
+from torchbuild.toolchains.python_proof import numpy_finding
 
 __all__ = ["NAME", "REVISION", "Plan", "Result", "plan", "run"]
 
@@ -60,6 +61,8 @@ class Plan(StagePlan):
     """Toolkit and libraries."""
     wanted: Wanted
     """What they are compared with."""
+    torch: str
+    """Public version of the wheel; empty for another package."""
     has_image: bool
     """Whether an image pins what the lock does not: the compilers' and the interpreter's own files."""
 
@@ -94,6 +97,7 @@ def plan(lock: Lock) -> Plan:
         compiler_c=lock.compiler_c or "",
         parts=parts,
         wanted=wanted_of(lock),
+        torch=lock.wheel.public_version if lock.wheel.package == "torch" else "",
         has_image=lock.image is not None,
     )
 
@@ -118,7 +122,7 @@ def run(plan: Plan, context: Context) -> Result:
     _make(plan, context)
     _lay_shim(context)
     seen = _probe(plan, context)
-    findings = (*_judge(plan, seen), *findings, *_proven(plan, context, is_before=False))
+    findings = (*_judge(plan, seen), *findings, *_proven(plan, context, is_before=False), *_numpy(plan))
     for finding in findings:
         context.reporter.emit(Found(stage=NAME, finding=finding))
     wrong = failures(findings)
@@ -319,6 +323,13 @@ def _judge(plan: Plan, seen: dict[str, Any]) -> list[Finding]:
             "compile and run",
         ),
     ]
+
+
+def _numpy(plan: Plan) -> tuple[Finding, ...]:
+    """Whether what the wheel is made against lets it work with the NumPy of its day."""
+    if not plan.torch:
+        return ()
+    return (numpy_finding(plan.torch, dict(plan.packages).get("numpy", "")),)
 
 
 def _c_compiler(seen: str, wanted: str) -> Finding:

@@ -15,7 +15,15 @@ from torchbuild.model.part import LockedPart
 from torchbuild.model.recipe import Recipe
 from torchbuild.toolchains.blas_choice import is_static, library_words, openmp_of
 
-__all__ = ["benign", "complete_request", "environment", "expectations", "look_request", "settings"]
+__all__ = [
+    "benign",
+    "complete_request",
+    "environment",
+    "expectations",
+    "look_request",
+    "request_of",
+    "settings",
+]
 
 Parts = Mapping[str, LockedPart]
 """Those of the recipe, by name: ``blas``, ``openmp``."""
@@ -140,8 +148,12 @@ def complete_request(part: LockedPart) -> dict[str, Any]:
 
 def look_request(recipe: Recipe, parts: Parts, cc: str, scratch: str) -> dict[str, Any]:
     """What look_blas.py is asked: once for both parts."""
+    return request_of(openmp_of(recipe), parts, cc, scratch)
+
+
+def request_of(kind: str, parts: Parts, cc: str, scratch: str) -> dict[str, Any]:
+    """The same where the recipe is not at hand: a lock's parts say all but the kind of the runtime."""
     blas, openmp = parts.get("blas"), parts.get("openmp")
-    kind = openmp_of(recipe)
     request: dict[str, Any] = {"cc": cc, "scratch": scratch, "openmp": None, "blas": None}
     if kind != "none":
         of_compiler = openmp is None or openmp.provider == "system"
@@ -152,10 +164,10 @@ def look_request(recipe: Recipe, parts: Parts, cc: str, scratch: str) -> dict[st
         }
     if blas is not None:
         request["blas"] = {
-            "names": list(library_words(recipe)),
+            "names": blas.says.get("libraries", "").split(),
             "folders": _folders(blas),
             "lapack": ["lapack"] if blas.says.get("blas") == "generic" else [],
-            "is_static": is_static(recipe),
+            "is_static": blas.says.get("linkage") == "static",
         }
     return request
 

@@ -9,6 +9,8 @@ from types import MappingProxyType
 from torchbuild.model.part import LockedPart, PartName
 from torchbuild.model.recipe import Recipe
 from torchbuild.toolchains import (
+    blas_builder,
+    blas_wheels,
     cuda_builder,
     cuda_redist,
     cuda_runfile,
@@ -19,6 +21,8 @@ from torchbuild.toolchains import (
     magma_tarball,
     nccl_source,
     nccl_tarball,
+    openmp_builder,
+    openmp_wheels,
 )
 from torchbuild.toolchains.library_redist import RedistLibrary
 from torchbuild.toolchains.provider import Answers, Provider, Questions
@@ -66,7 +70,10 @@ _TARBALLS: Mapping[str, Provider] = MappingProxyType(
 
 
 def providers_of(recipe: Recipe) -> dict[PartName, Provider]:
-    """The provider of each part of a recipe, in the order of laying; a bundled library is left out."""
+    """The provider of each part of a recipe, in the order of laying; a bundled library is left out.
+
+    A BLAS of the builder's own is none: it is its distribution's, and the gate compares what was found.
+    """
     found: dict[PartName, Provider] = {}
     if recipe.cuda is not None:
         found["cuda"] = _CUDA[recipe.cuda.source]
@@ -74,6 +81,10 @@ def providers_of(recipe: Recipe) -> dict[PartName, Provider]:
         library = getattr(recipe, name)
         if library is not None and library.source != BUNDLED:
             found[name] = _library(name, library.source)
+    if recipe.blas is not None and recipe.blas.source != "system":
+        found["blas"] = blas_wheels if recipe.blas.source == "wheels" else blas_builder
+    if recipe.openmp is not None:
+        found["openmp"] = openmp_wheels if recipe.openmp.source == "wheels" else openmp_builder
     return found
 
 
