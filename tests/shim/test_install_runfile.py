@@ -389,3 +389,16 @@ def test_what_cannot_be_removed_is_told(tmp_path: Path) -> None:
 
     assert (seen["hindered"], seen["left"], seen["installed"]) == (["left"], ["bin"], False)
     assert (world.prefix / "bin" / "nvcc").read_text() == "of root"
+
+
+def test_a_kernel_that_refuses_is_told(tmp_path: Path) -> None:
+    """Where nobody gets mounts of their own, the toolkit is installed all the same, and the report says why."""
+    world = World(tmp_path)
+    world.refuses = True
+
+    seen = world.run(make_runfile(tmp_path)).seen
+
+    assert (seen["isolated"], seen["installed"]) == (False, True)
+    assert "unshare: " in seen["isolation_why"]
+    assert [path.name for path in world.prefix.parent.iterdir()] == ["cuda"]
+    assert (world.log / "cuda-installer.log").exists()

@@ -210,6 +210,13 @@ def _by_hand(payload: Path, runfile: Path, header: str) -> None:
     runfile.chmod(0o755)
 
 
+_REFUSING = (
+    *("unshare", "--user", "--map-root-user", "sh", "-ec"),
+    *('echo 0 >/proc/sys/user/max_mnt_namespaces; exec "$@"', "sh"),
+)
+"""A kernel that gives nobody mounts of their own."""
+
+
 class Run:
     """What a run of the guest script left."""
 
@@ -225,6 +232,8 @@ class World:
     """A machine of the test's own: other folders at /tmp and /var/log, and what else is mounted or planted."""
 
     def __init__(self, folder: Path, *, uid: int = 0) -> None:
+        if uid and os.geteuid() != 0:
+            pytest.skip("only root can be somebody else")
         self.folder = folder
         self.uid = uid
         self.tmp, self.log = folder / "world" / "tmp", folder / "world" / "log"
@@ -235,12 +244,11 @@ class World:
         self.scratch = folder / "scratch"
         self.environment: dict[str, str] = {}
         self.mounts: list[str] = []
+        self.refuses = False
         for place in (self.prefix.parent, self.scratch):
             place.mkdir()
             self._own(place)
         folder.chmod(0o755)
-        if uid and os.geteuid() != 0:
-            pytest.skip("only root can be somebody else")
 
     def part(self, runfile: Path) -> LockedPart:
         """The locked toolkit whose installer this is."""
@@ -307,4 +315,5 @@ class World:
             inside.mkdir(parents=True, exist_ok=True)
             lines.append(f"mount --rbind '{self.folder}' '{inside}'")
         lines += [f"mount --rbind '{self.tmp}' /tmp", f"mount --rbind '{self.log}' /var/log", *self.mounts]
-        return [*unshare, "sh", "-c", "\n".join([*lines, 'exec "$@"']), "sh", *user]
+        entered = [*unshare, "sh", "-c", "\n".join([*lines, 'exec "$@"']), "sh", *user]
+        return [*entered, *_REFUSING] if self.refuses else entered

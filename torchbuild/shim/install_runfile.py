@@ -250,7 +250,8 @@ def _run(request: Json, places: Dict[str, str], isolated: bool) -> Json:  # noqa
         )
     except OSError as error:
         return {"exit_code": 127, "timed_out": False, "seconds": 0, "output": [str(error)]}
-    said = _listen(child, began + request["timeout_s"])
+    with child.stdout or open(os.devnull, "rb") as pipe:
+        said = _listen(child, pipe.fileno(), began + request["timeout_s"])
     late = child.poll() is None
     try:
         os.killpg(child.pid, signal.SIGKILL)  # nothing that it has left running lives on
@@ -261,9 +262,9 @@ def _run(request: Json, places: Dict[str, str], isolated: bool) -> Json:  # noqa
     return {"exit_code": code, "timed_out": late, "seconds": seconds, "output": _lines(said)[-_TAIL_LINES:]}
 
 
-def _listen(child: Any, until: float) -> bytes:
+def _listen(child: Any, pipe: int, until: float) -> bytes:
     """The end of what a program says until it ends or its time is up; in memory: the disk may be full."""
-    pipe, said = child.stdout.fileno(), b""
+    said = b""
     os.set_blocking(pipe, False)
     is_over = False
     while not is_over:
