@@ -24,6 +24,7 @@ from torchbuild.resolve.environment import wheel_version
 from torchbuild.resolve.expectations import expectations
 from torchbuild.resolve.flags import flags
 from torchbuild.resolve.release_requirements import release_requirements
+from torchbuild.toolchains import blas_environment
 
 __all__ = ["Answers", "Survey", "build_requirements", "lock_of", "recipe_digest", "verify_requirements"]
 
@@ -171,8 +172,17 @@ def _expected(recipe: Recipe, answers: Answers, asked: AskedTree) -> tuple[Expec
     )
     named = {item.key for item in expect}
     further = asked.tree.expect(asked.cache, flags(recipe, asked.declared))
-    rows = (*map(asked.strict, expect), *(item for item in further if item.key not in named))
+    rows = (
+        *map(asked.strict, expect),
+        *(_with_benign(item, recipe) for item in further if item.key not in named),
+    )
     return tuple(sorted(rows, key=lambda item: (item.key, item.reference)))
+
+
+def _with_benign(row: Expectation, recipe: Recipe) -> Expectation:
+    """What a library's own search leaves behind is no feature that is missing."""
+    own = blas_environment.benign(recipe) if row.kind == "found" else ()
+    return row.model_copy(update={"value": "|".join((row.value, *own))}) if own else row
 
 
 def _wheel(recipe: Recipe) -> LockedWheel:
@@ -194,6 +204,7 @@ def _verify(recipe: Recipe) -> LockedVerify:
     settings = {"TORCH_VERSION": release, "BUILD_TYPE": recipe.build.type}
     if recipe.blas is not None:
         settings |= blas_fact(recipe.blas.provider).settings
+    settings |= blas_environment.settings(recipe)
     return LockedVerify(
         level=recipe.verify.level,
         require=() if recipe.verify.level == "static" else tuple(recipe.verify.require),

@@ -56,9 +56,7 @@ def expectations(
         *_compiler_flags(recipe),
         *_generator(recipe),
     ]
-    named = {item.key for item in found}
-    further = parts_expectations(recipe, parts, compilers, declared)
-    found += [item for item in further if item.key not in named]
+    found += parts_expectations(recipe, parts, compilers, declared)
     return tuple(sorted(found, key=lambda item: (item.key, item.reference)))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from contextlib import suppress
 from importlib.resources import files
 from typing import Any
@@ -23,7 +22,7 @@ from torchbuild.model.stage import StagePlan, StageResult, lock_part, stage_key
 from torchbuild.report.events import Found
 from torchbuild.resolve.frontend import VENV_PYTHON, install_command, plain, requirement_lines
 from torchbuild.resolve.orders import printed_document
-from torchbuild.resolve.part_kinds import Program, Step, wanted_of
+from torchbuild.resolve.part_kinds import Program, wanted_of
 from torchbuild.resolve.planned_parts import PlannedPart, PlannedStep, planned_parts, steps_of
 from torchbuild.toolchains.nccl_source import SOURCE
 from torchbuild.toolchains.proof import Wanted, judge
@@ -201,17 +200,22 @@ def _part(item: PlannedPart, plan: Plan, context: Context) -> tuple[Finding, ...
     """Lay one part, make it whole, look at it, and judge what was seen. What failed ends the making."""
     _lay(item, context)
     findings: list[Finding] = []
+    completed: dict[str, Any] = {}
     for step, planned in zip(steps_of(item.part), item.steps, strict=True):
-        found = tuple(_step(step, planned, item, plan, context))
+        done = _run_step(planned, item, context)
+        if isinstance(step, Program):
+            found = tuple(step.says(plan.wanted, context.trees.read(done.log) or ""))
+        else:
+            seen = _printed(done, context)
+            found = judge(step.checks, item.part, plan.wanted, {"completed": completed} | seen)
+            completed = completed if step.checks else seen
         findings += found
         if failures(found):
             break
     return tuple(findings)
 
 
-def _step(
-    step: Step, planned: PlannedStep, item: PlannedPart, plan: Plan, context: Context
-) -> Iterator[Finding]:
+def _run_step(planned: PlannedStep, item: PlannedPart, context: Context) -> Completed:
     """One step, run in the build; its own log holds all that it said."""
     log = context.workspace.logs / f"{NAME}-{planned.name}.log"
     if planned.request is not None:
@@ -221,10 +225,9 @@ def _step(
         done = context.executor.run(_with_jobs(command, context), log=log, append=done is not None)
         if done.exit_code != 0:
             raise _not_made(item, done)
-    if isinstance(step, Program):
-        yield from step.says(plan.wanted, context.trees.read(log) or "")
-    elif done is not None:
-        yield from judge(step.checks, item.part, plan.wanted, _printed(done, context))
+    if done is None:
+        raise ValueError(f"step {planned.name} has no command")
+    return done
 
 
 def _with_jobs(command: Command, context: Context) -> Command:
