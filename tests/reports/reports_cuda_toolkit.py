@@ -22,7 +22,7 @@ from torchbuild.toolchains.provider import Answers
 
 __all__ = ["ENTRIES", "LATER", "PREVENTIONS"]
 
-WANTED = Wanted(archs=("7.5",), cxx=GXX, torch="2.13.0", cuda="13.0")
+WANTED = Wanted(cxx=GXX, torch="2.13.0", cuda="13.0")
 OLD_TREE = {
     "cmake/public/cuda.cmake": "set_property(TARGET torch::nvtoolsext PROPERTY INTERFACE_LINK_LIBRARIES CUDA::nvToolsExt)\n"
 }

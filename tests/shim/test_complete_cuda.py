@@ -122,6 +122,16 @@ def test_the_newest_of_several_libraries_is_linked(bare: Path) -> None:
     assert not (bare / "lib/libn.so").exists()
 
 
+def test_the_profiler_is_found_where_old_finders_look(bare: Path) -> None:
+    """Wheels lay it with the others; a provider's own directory stays as it is."""
+    (bare / "lib/libcupti.so.13").write_bytes(b"")
+
+    assert {"extras/CUPTI/include", "extras/CUPTI/lib64"} <= set(complete(bare)["made"])
+    assert (bare / "extras/CUPTI/lib64/libcupti.so").exists()
+    assert (bare / "extras/CUPTI/include/cuda.h").is_file()
+    assert complete(bare)["made"] == []
+
+
 def test_a_stub_of_the_provider_stays(bare: Path) -> None:
     """Archives bring their own."""
     (bare / "lib/stubs").mkdir()

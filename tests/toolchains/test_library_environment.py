@@ -136,12 +136,11 @@ def test_a_bundled_library_must_not_be_found_elsewhere() -> None:
         ("CUDNN_INCLUDE_PATH", "/opt/cudnn/include", "CUDNN_INCLUDE_DIR"),
         ("NCCL_LIBRARIES", "/opt/libnccl.so", ""),
         ("NCCL_VERSION", "2.18.3-1", ""),
-        ("CUDNN_LIBRARY", "/opt/cudnn/lib64", ""),
         ("NVSHMEM_ROOT", "/opt", ""),
     ],
 )
 def test_variables_that_nothing_reads_are_refused(key: str, value: str, suggestion: str) -> None:
-    """What a message of CMake prints is not what it reads; a directory is not a file."""
+    """What a message of CMake prints is not what it reads."""
     (problem,) = problems(recipe(build={"env": {key: value}}))
 
     assert problem.path == f"build.env.{key}"
@@ -149,8 +148,8 @@ def test_variables_that_nothing_reads_are_refused(key: str, value: str, suggesti
 
 
 def test_variables_that_are_read_are_the_recipes_own() -> None:
-    """Without the table, the recipe may point at a copy itself."""
-    env = {"NCCL_ROOT": "/opt/nccl", "CUDNN_LIBRARY": "/opt/cudnn/lib/libcudnn.so.9", "MAGMA_HOME": "/opt"}
+    """Without the table, the recipe may point at a copy itself; FindCUDNN takes a directory as well."""
+    env = {"NCCL_ROOT": "/opt/nccl", "CUDNN_LIBRARY": "/opt/cudnn/lib", "MAGMA_HOME": "/opt"}
 
     assert list(problems(recipe(build={"env": env, "flags": {"USE_NCCL": False}}))) == []
 

@@ -73,8 +73,6 @@ class LibraryFact(Fact):
     """Entries that configure leaves."""
     reads: tuple[str, ...]
     """Further names that the tree reads."""
-    files: tuple[str, ...]
-    """Names whose value must be a file."""
     distributions: str
     """How its distributions on the Python index begin; empty where it has none."""
     never: dict[str, str]

@@ -48,7 +48,15 @@ def complete(request: Dict[str, Any]) -> Dict[str, List[str]]:
     prefix = str(request["prefix"])
     made: List[str] = []
     problems: List[str] = []
-    for step in (_let_run, _link_lib64, _link_libraries, _link_libdevice, _make_stub, _write_versions):
+    for step in (
+        _let_run,
+        _link_lib64,
+        _link_libraries,
+        _link_libdevice,
+        _link_cupti,
+        _make_stub,
+        _write_versions,
+    ):
         try:
             made += step(prefix, request)
         except (OSError, ValueError) as error:  # noqa: PERF203  the next step may be possible all the same
@@ -123,6 +131,17 @@ def _link_libdevice(prefix: str, _request: Dict[str, Any]) -> List[str]:
     name = os.path.basename(found[-1])
     os.symlink("../../libdevice/" + name, prefix + "/nvvm/libdevice/" + name)
     return ["nvvm/libdevice/" + name]
+
+
+def _link_cupti(prefix: str, _request: Dict[str, Any]) -> List[str]:
+    """The profiler's library below ``extras``, where FindCUDA alone looks."""
+    made = []
+    if glob.glob(prefix + "/lib/libcupti.so*") and not os.path.lexists(prefix + "/extras/CUPTI"):
+        os.makedirs(prefix + "/extras/CUPTI")
+        for name, target in (("include", "../../include"), ("lib64", "../../lib")):
+            os.symlink(target, prefix + "/extras/CUPTI/" + name)
+            made.append("extras/CUPTI/" + name)
+    return made
 
 
 def _make_stub(prefix: str, request: Dict[str, Any]) -> List[str]:

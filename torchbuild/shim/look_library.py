@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from typing import Any, Dict, List, Tuple
 
 __all__ = ["main", "observe"]
@@ -264,20 +265,23 @@ def _distributions(request: Dict[str, Any]) -> List[str]:
 
 
 def _run(argv: List[str], extra: Dict[str, str]) -> Tuple[int, str]:
+    """Exit code and the end of what was said, however much that was."""
     environ = dict({"PATH": "/usr/bin:/bin", "LC_ALL": "C"}, **extra)
-    try:
-        done = subprocess.run(
-            argv,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=_TIMEOUT_S,
-            env=environ,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return 127, str(error)[:_MOST_TEXT]
-    return done.returncode, done.stdout.decode("utf-8", "replace")[-_MOST_TEXT:]
+    with tempfile.TemporaryFile() as said:
+        try:
+            done = subprocess.run(
+                argv,
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=subprocess.STDOUT,
+                timeout=_TIMEOUT_S,
+                env=environ,
+                check=False,
+            )
+        except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+            return 127, str(error)[:_MOST_TEXT]
+        said.seek(max(0, said.seek(0, os.SEEK_END) - _MOST_TEXT))
+        return done.returncode, said.read().decode("utf-8", "replace")
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator
 
 from torchbuild.errors import Problem
@@ -16,7 +15,6 @@ from torchbuild.toolchains.library_look import include_of, library_path_of
 __all__ = ["definitions", "environment", "expectations", "problems", "switches"]
 
 _OFF = {"OFF", "0", "FALSE", "NO", "N"}
-_FILE = re.compile(r".*\.(a|so(\.[0-9]+)*)")
 _DECIDED = "nothing: the table [{name}] decides it"
 
 
@@ -122,7 +120,7 @@ def _expect(reference: str, key: str, kind: str, value: str, why: str) -> Expect
 
 
 def problems(recipe: Recipe) -> Iterator[Problem]:
-    """Names of a library that nothing reads, that contradict its table, or whose value cannot be right."""
+    """Names of a library that nothing reads, or that contradict its table."""
     for name in library_names():
         fact = library_fact(name)
         is_asked = getattr(recipe, name) is not None
@@ -141,8 +139,6 @@ def _environment_problems(
             yield Problem(path=path, seen=value, wanted=f"no such name: {fact.never[key]}")
         elif is_asked and key in reads:
             yield Problem(path=path, seen=value, wanted=_DECIDED.format(name=name))
-        elif key in fact.files and not _FILE.fullmatch(value):
-            yield Problem(path=path, seen=value, wanted=f"a file, such as {fact.library} with its directory")
         elif key not in reads and key.startswith(name.upper() + "_"):
             wanted = f"a name that the tree reads: {', '.join(sorted(reads))}; or the table [{name}]"
             yield Problem(path=path, seen=f"the name {key}", wanted=wanted, suggestion=_near(key, fact))
