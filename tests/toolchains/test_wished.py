@@ -34,11 +34,13 @@ def test_a_part_of_ours_has_its_own_place_and_one_of_the_builder_its_own() -> No
     ]
 
 
-def test_what_the_tree_brings_is_no_part() -> None:
+def test_what_the_tree_brings_lies_in_its_build() -> None:
     """A bundled NCCL is the tree's own; the switch says so."""
     bundled = recipe(nccl={"from": "bundled"})
+    part = wished_part(bundled, "nccl")
 
-    assert wished_part(bundled, "nccl") is None
+    assert part is not None
+    assert (part.provider, part.prefix) == ("bundled", "/torchbuild/source/build/nccl")
     assert table_flags(bundled)["USE_SYSTEM_NCCL"] == ("OFF", "nccl.from")
 
 

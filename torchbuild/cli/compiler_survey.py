@@ -98,7 +98,7 @@ class CompilerSurvey:
             "survey-unreadable",
             "what looks at the builder printed nothing that can be read",
             why=(f"exit code {done.exit_code} of {script}", *done.tail[-3:]),
-            fix="Mend the builder: the lines above are its own.",
+            fix="Mend the builder; the lines above are its own.",
         )
 
 

@@ -50,7 +50,7 @@ def build_environment(
         "PYTORCH_BUILD_NUMBER": str(recipe.wheel.build_number),
     }
     environ |= recipe.build.env
-    environ |= parts_environment(recipe, parts_or_wished(recipe, parts), compilers)
+    environ |= parts_environment(recipe, parts_or_wished(recipe, parts), compilers, declared)
     if linker_flags(recipe):
         environ["LDFLAGS"] = linker_flags(recipe)
     return dict(sorted(environ.items()))

@@ -37,7 +37,7 @@ def flags(recipe: Recipe, declared: Collection[str] = ()) -> Wishes:
     if facts is not None:
         why = f"build.preset {recipe.build.preset}"
         result |= dict.fromkeys(facts.off, ("OFF", why)) | dict.fromkeys(facts.on, ("ON", why))
-    result |= table_flags(recipe)
+    result |= table_flags(recipe, declared)
     for name, value in recipe.build.flags.items():
         result[name] = (_flag_text(value), f"build.flags.{name}")
     return dict(sorted(result.items()))

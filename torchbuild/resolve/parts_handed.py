@@ -33,14 +33,16 @@ def parts_or_wished(recipe: Recipe, parts: Parts | None) -> Parts:
     return wished_parts(recipe) if parts is None else parts
 
 
-def parts_environment(recipe: Recipe, parts: Parts, compilers: Mapping[str, str]) -> dict[str, str]:
+def parts_environment(
+    recipe: Recipe, parts: Parts, compilers: Mapping[str, str], declared: Collection[str] = ()
+) -> dict[str, str]:
     """Variables of a build with these parts. They go on top of the recipe's own, which some of them keep."""
     environ = blas_environment.environment(recipe, by_name(parts))
     cuda = next((part for part in parts if part.name == "cuda"), None)
     if cuda is None:
         return environ
     environ |= compiler_environment(compilers["CC"], compilers["CXX"], recipe.build.env)
-    environ |= cuda_environment(cuda, compilers["CXX"]) | library_environment.environment(parts)
+    environ |= cuda_environment(cuda, compilers["CXX"]) | library_environment.environment(parts, declared)
     environ |= {"PATH": _path(cuda), "TORCH_CUDA_ARCH_LIST": arch_list(recipe)}
     if compilers.get("LAUNCHER"):
         environ["CMAKE_CUDA_COMPILER_LAUNCHER"] = compilers["LAUNCHER"]

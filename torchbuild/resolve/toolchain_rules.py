@@ -9,7 +9,8 @@ from torchbuild.model.gpu_arch import parse_arch
 from torchbuild.model.recipe import Recipe
 from torchbuild.model.recipe_toolchain import Blas, Cuda, Library, Openmp
 from torchbuild.resolve.problems import shown
-from torchbuild.toolchains.wished import LIBRARIES, table_flags
+from torchbuild.toolchains import library_environment
+from torchbuild.toolchains.wished import LIBRARIES
 
 __all__ = ["toolchain_problems"]
 
@@ -39,7 +40,8 @@ def toolchain_problems(recipe: Recipe) -> Iterator[Problem]:
             yield from _library(name, library)
             if recipe.cuda is None:
                 yield _problem(name, "a table", "a table [cuda] with it: it is a library of the toolkit")
-    yield from _switches(recipe)
+    yield from _switch(recipe)
+    yield from library_environment.problems(recipe)
     yield from _variables(recipe)
     for name, table in (("blas", recipe.blas), ("openmp", recipe.openmp)):
         if table is not None:
@@ -95,12 +97,11 @@ def _places(
             yield _problem(f"{name}.{key}", shown(value), wanted)
 
 
-def _switches(recipe: Recipe) -> Iterator[Problem]:
-    """A switch of the recipe's own that contradicts what a table asks for."""
-    for name, (state, table) in table_flags(recipe).items():
-        value = recipe.build.flags.get(name)
-        if value is not None and (str(value).upper() in _ON) != (state == "ON"):
-            yield _problem(f"build.flags.{name}", shown(value), f"{state}, or no table: {table} says so")
+def _switch(recipe: Recipe) -> Iterator[Problem]:
+    """The switch of the toolkit itself; those of libraries are weighed with their own."""
+    value = recipe.build.flags.get("USE_CUDA")
+    if recipe.cuda is not None and value is not None and str(value).upper() not in _ON:
+        yield _problem("build.flags.USE_CUDA", shown(value), "ON, or no table: [cuda] says so")
 
 
 def _variables(recipe: Recipe) -> Iterator[Problem]:

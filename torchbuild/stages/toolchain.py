@@ -276,7 +276,7 @@ def _printed(done: Completed, context: Context) -> dict[str, Any]:
         "part-not-seen",
         "what looks at a part of the toolchain printed nothing that can be read",
         why=f"exit code {done.exit_code}; wanted one line of JSON",
-        fix="What it said is in the lines above; mend the builder, then run the same command again.",
+        fix="Mend what the lines above name, then run the same command again.",
         evidence=done.tail[-20:],
         link=str(done.log),
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from torchbuild.model.command import BUILD_ROOT
 from torchbuild.model.gpu_arch import parse_arch
 from torchbuild.model.part import LockedPart, PartName, prefix_of
@@ -41,11 +43,11 @@ def _is_builders(table: Cuda | Library) -> bool:
     return table.source in ("apt", "system")
 
 
-def table_flags(recipe: Recipe) -> dict[str, tuple[str, str]]:
-    """Switches that the tables decide, each with the table that does."""
+def table_flags(recipe: Recipe, declared: Collection[str] = ()) -> dict[str, tuple[str, str]]:
+    """Switches that the tables decide, each with the table; only those of `declared`, where it is known."""
     if recipe.cuda is None:
         return {}
-    return {"USE_CUDA": ("ON", "cuda")} | switches(wished_parts(recipe))
+    return {"USE_CUDA": ("ON", "cuda")} | switches(wished_parts(recipe), declared)
 
 
 def arch_list(recipe: Recipe) -> str:
