@@ -12,7 +12,8 @@ __all__ = ["BoundedFile", "MalformedError"]
 
 _AHEAD = 512
 _LONGEST = 1 << 20
-_MOST_STEPS = 2_000_000
+_MOST_STEPS = 8_000_000
+"""A static library of three hundred template-heavy objects has some millions of sections."""
 
 
 class MalformedError(Exception):
@@ -57,12 +58,12 @@ class BoundedFile:
             raise MalformedError("it became shorter while it was read")
         return piece
 
-    def step(self) -> None:
-        """One header more was looked at.
+    def step(self, weight: int = 1) -> None:
+        """One header more was looked at, which costs as much as so many sections stepped over.
 
         Raises:
             MalformedError: it has more of them than any real file.
         """
-        self._steps -= 1
+        self._steps -= weight
         if self._steps < 0:
             raise MalformedError(f"more than {_MOST_STEPS} headers")

@@ -28,6 +28,7 @@ _TEXT = struct.Struct("<II")
 _LONGEST_HEADER = 1 << 20
 _LONGEST_NAME = 4096
 _CHUNK = 1 << 16
+_WEIGHT = 8  # each is kept, unlike a section's header: a million at most
 
 _PTX, _SASS, _LTO, _SEVERAL = 1, 2, 8, 256
 _ACCELERATED, _FAMILY = 1 << 20, 1 << 21
@@ -99,6 +100,7 @@ def fat_binaries(file: BoundedFile, position: int, size: int) -> Iterator[FatBin
     """
     end = position + size
     while (position := _next(file, position, end)) < end:
+        file.step(_WEIGHT)
         magic, version, header, length = _CONTAINER.unpack(_piece(file, position, _CONTAINER.size, end))
         if magic != _MAGIC:
             raise MalformedError(f"no container of GPU code at {position}")
@@ -113,21 +115,22 @@ def fat_binaries(file: BoundedFile, position: int, size: int) -> Iterator[FatBin
 
 def _next(file: BoundedFile, position: int, end: int) -> int:
     """Where the next container begins: between two of them lie zeros, for the sake of alignment."""
+    size = 8
     while position < end:
-        piece = file.at(position, min(8, end - position))
-        if piece.strip(b"\0"):
-            return position + (len(piece) - len(piece.lstrip(b"\0")))
-        position += len(piece)
-        if position < end and not any(file.at(position, min(8, end - position))):
-            chunk = file.at(position, min(_CHUNK, end - position))
-            position += len(chunk) - len(chunk.lstrip(b"\0"))
-    return end
+        piece = file.at(position, min(size, end - position))
+        zeros = len(piece) - len(piece.lstrip(b"\0"))
+        position += zeros
+        if zeros < len(piece):
+            break
+        file.step(1 + zeros // 64)
+        size = min(2 * size, _CHUNK)
+    return position
 
 
 def _container(file: BoundedFile, position: int, begin: int, stop: int) -> FatBinary:
     source, code = "", []
     while begin < stop:
-        file.step()
+        file.step(_WEIGHT)
         entry = _Entry._make(_ENTRY.unpack(_piece(file, begin, _ENTRY.size, stop)))
         header, length = entry.header, entry.length
         if header < _ENTRY.size or header > _LONGEST_HEADER or header + length > stop - begin:
@@ -149,7 +152,7 @@ def _joined(file: BoundedFile, begin: int, entry: _Entry) -> Iterator[tuple[int,
         raise MalformedError(f"a table of {size} bytes at {at}, where {stop - at} are left")
     stop, at = at + size, at + _TEXT.size
     for _ in range(count):
-        file.step()
+        file.step(_WEIGHT)
         row = _Entry._make(_ENTRY.unpack(_piece(file, at, _ENTRY.size, stop)))
         yield at, row
         at += _row_size(file, at, stop, row)

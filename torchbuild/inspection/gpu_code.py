@@ -181,6 +181,7 @@ def _relocated(file: BoundedFile, section: Section, places: dict[int, int]) -> d
     count = section.size // _RELA.size
     for begin in range(0, count, _AT_ONCE):
         some = min(_AT_ONCE, count - begin)
+        file.step(some // 32 + 1)
         table = file.at(section.position + begin * _RELA.size, some * _RELA.size)
         found |= {place: value for place, _, value in _RELA.iter_unpack(table) if place in places}
     return found
