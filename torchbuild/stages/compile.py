@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from torchbuild.context import Completed, Context
 from torchbuild.errors import StageError, UsageError
+from torchbuild.inspection.gpu_code_build import device_objects
 from torchbuild.model.command import BUILD_ROOT, expand
 from torchbuild.model.finding import Finding, failures
 from torchbuild.model.lock import Expectation, Lock
@@ -61,6 +62,8 @@ class Plan(StagePlan):
     """What the gate compares again, in case configure ran anew."""
     compiler_cache: bool
     """Whether compilers go through a cache."""
+    gpu_archs: tuple[str, ...]
+    """Architectures that each device object is for; empty for a CPU build."""
 
 
 class Result(StageResult):
@@ -77,6 +80,7 @@ def plan(lock: Lock) -> Plan:
         commands=(front_end(lock),),
         expect=lock.expect,
         compiler_cache=lock.compiler_cache != "none",
+        gpu_archs=lock.gpu_archs,
     )
 
 
@@ -99,6 +103,7 @@ def run(plan: Plan, context: Context) -> Result:
         _require_end(built, context)
         if not context.is_dev:  # there ninja is asked each time
             context.records.watch("configure", (BUILD_DIR,))
+    findings += _device_code(plan, context)
     evidence = _evidence(built, context)
     what = f"stopped after {context.target}, as asked" if built.stopped else f"{built.watch.total} edges"
     return Result(
@@ -107,6 +112,29 @@ def run(plan: Plan, context: Context) -> Result:
         evidence=tuple(sorted(evidence.items())),
         stopped=built.stopped,
     )
+
+
+def _device_code(plan: Plan, context: Context) -> tuple[Finding, ...]:
+    """The code that really lies in what was compiled so far, by our own reader.
+
+    Raises:
+        StageError: ``device-code-not-as-asked``.
+    """
+    if not plan.gpu_archs:
+        return ()
+    findings = device_objects(context.workspace.inside(BUILD_DIR), plan.gpu_archs)
+    for finding in findings:
+        context.reporter.emit(Found(stage=NAME, finding=finding))
+    wrong = failures(findings)
+    if wrong:
+        raise StageError(
+            "device-code-not-as-asked",
+            f"{wrong[0].what}; {len(wrong)} such findings",
+            why=tuple(f"{item.what}: seen {item.seen}, wanted {item.wanted}" for item in wrong),
+            fix="Look at how the tree compiles these files; correct cuda.archs or patch the tree.",
+            link=str(context.workspace.logs / f"{NAME}.log"),
+        )
+    return findings
 
 
 def restore(_plan: Plan, context: Context) -> bool:

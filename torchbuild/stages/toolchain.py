@@ -12,6 +12,7 @@ from packaging.version import InvalidVersion
 
 from torchbuild.context import Completed, Context
 from torchbuild.errors import LockError, StageError
+from torchbuild.inspection.gpu_code_build import library_covers
 from torchbuild.knowledge.own_sources import sources_digest
 from torchbuild.model.artifact import Artifact
 from torchbuild.model.command import BUILD_ROOT, Command
@@ -211,7 +212,10 @@ def _part(item: PlannedPart, plan: Plan, context: Context) -> tuple[Finding, ...
             completed = completed if step.checks else seen
         findings += found
         if failures(found):
-            break
+            return tuple(findings)
+    if item.part.name == "nccl" and item.part.is_ours:
+        folder = context.workspace.inside(item.part.prefix) / "lib"
+        findings += library_covers(folder, "libnccl.so.*", plan.wanted.archs)
     return tuple(findings)
 
 
