@@ -176,3 +176,22 @@ def test_old_extensions_and_thrust_are_looked_for(tmp_path: Path) -> None:
 
     assert libraries["nvToolsExt"].endswith("libnvToolsExt.so")
     assert libraries["thrust"] == str(prefix / "include")
+
+
+def test_without_a_host_compiler_the_programs_are_asked_all_the_same(tmp_path: Path) -> None:
+    """What nvcc cannot compile is told in its words; nothing is missing that is there."""
+    seen = look(laid(tmp_path / "cuda"), cxx="/nonexistent/g++", archs=["7.5"])
+
+    assert {row["build"] for row in seen["programs"].values()} == {"13.0.88"}
+    assert seen["probe"]["compiled"]["code"] != 0
+    assert "/nonexistent/g++" in seen["probe"]["compiled"]["said"]
+    assert seen["archs"]["7.5"]["code"] != 0
+
+
+def test_a_name_with_odd_characters_is_told(tmp_path: Path) -> None:
+    """An environment is not ours: what cannot be handed to a program is said, not raised."""
+    seen = look(
+        laid(tmp_path / "cuda"), environment={"PATH": "/usr/bin:/bin", "CUDA_HOME": "a\x00b"}, archs=[]
+    )
+
+    assert seen["programs"]["nvcc"]["starts"] is False

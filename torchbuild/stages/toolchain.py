@@ -135,7 +135,11 @@ def run(plan: Plan, context: Context) -> Result:
             link=str(context.workspace.logs / "toolchain-probe.log"),
         )
     evidence = tuple((name, str(seen[name])) for name in ("cc", "cmake", "cxx", "ninja", "version"))
-    parts = "".join(f", {item.part.name} {item.part.version}".rstrip() for item in plan.parts)
+    parts = "".join(
+        f", {item.part.name} {item.part.version}".rstrip()
+        for item in plan.parts
+        if item.part.name != "python"
+    )
     return Result(
         summary=f"Python {seen['version']}, {seen['cxx']}, {seen['cmake']}{parts}",
         findings=findings,
@@ -192,8 +196,9 @@ def _lay_shim(context: Context) -> None:
 
 
 def _proven(plan: Plan, context: Context, *, is_before: bool) -> tuple[Finding, ...]:
-    """The findings of every part; an interpreter is laid and proven before the rest is made with it."""
-    parts = [item for item in plan.parts if (item.part.name == "python") == is_before]
+    """The findings of every part; an interpreter of ours is laid and proven before all else is made."""
+    ours = [item for item in plan.parts if item.part.name == "python" and item.part.is_ours]
+    parts = ours if is_before else [item for item in plan.parts if item not in ours]
     return tuple(finding for item in parts for finding in _part(item, plan, context))
 
 
