@@ -284,7 +284,7 @@ def holes_as_code() -> bytes:
     """A section of a quarter of a terabyte, all of zeros."""
     made = bytearray(with_code(b""))
     table = len(made) - 2 * 64
-    made[table - 40 : table - 24] = struct.pack("<QQ", len(made), 2**38 - len(made))
+    made[table + 24 : table + 40] = struct.pack("<QQ", len(made), 2**38 - len(made))
     return bytes(made)
 
 

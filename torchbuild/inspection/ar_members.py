@@ -16,6 +16,7 @@ THIN_MAGIC = b"!<thin>\n"
 _HEADER = 60
 _END = b"`\n"
 _LONGEST_NAME = 4096
+_WEIGHT = 8  # a header, and the first bytes of what follows it
 _INDEXES = {"/", "/SYM64/", "__.SYMDEF", "__.SYMDEF SORTED", "__.SYMDEF_64"}
 """Symbol tables; not files that somebody put in."""
 
@@ -37,7 +38,7 @@ def ar_members(file: BoundedFile) -> Iterator[Member]:
     names = Member("", 0, 0)
     position = len(AR_MAGIC)
     while position < file.size:
-        file.step()
+        file.step(_WEIGHT)
         header = file.at(position, _HEADER)
         if header[-2:] != _END:
             raise MalformedError(f"no header of a member at {position}")
