@@ -42,7 +42,7 @@ def test_a_requirement_fits_the_oldest_target(recipe: Path, index: str, target: 
     """A wheel for an old system does not depend on packages that the old system cannot install."""
     wanted = read_recipe(recipe, overrides=(f"target.glibc='{target}'",) if target else ())
     there: Any = SimpleNamespace(mirrors=SimpleNamespace(index_url=index))
-    survey: Any = SimpleNamespace(python=SimpleNamespace(version="3.13.5"))
+    survey: Any = SimpleNamespace(python=SimpleNamespace(version="3.13.5", soabi="cpython-313"))
     glibc = run_time_glibc(wanted.target.glibc, "2.41")
 
     (found,) = _resolver(wanted, survey, there)(("native",), (), glibc)
@@ -57,7 +57,7 @@ def test_pip_is_asked_once_a_lock(recipe: Path, index: str, monkeypatch: pytest.
     asked: list[str] = []
     monkeypatch.setattr(package_index, "machine_authorities", lambda: asked.append("") or "")
     there: Any = SimpleNamespace(mirrors=SimpleNamespace(index_url=index))
-    survey: Any = SimpleNamespace(python=SimpleNamespace(version="3.13.5"))
+    survey: Any = SimpleNamespace(python=SimpleNamespace(version="3.13.5", soabi="cpython-313"))
     resolve = _resolver(read_recipe(recipe), survey, there)
 
     assert resolve(("native",), (), "2.41") == resolve(("native",), (), "2.34")

@@ -61,4 +61,4 @@ def test_a_table_names_its_keys() -> None:
     doc = key_doc("blas")
 
     assert doc is not None
-    assert doc.keys == ("blas.provider", "blas.from", "blas.path")
+    assert doc.keys == ("blas.provider", "blas.from", "blas.version", "blas.path")

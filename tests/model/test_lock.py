@@ -114,3 +114,32 @@ def test_every_file_is_fetched_once(lock_table: dict[str, Any], digest: str) -> 
 
     assert [item.sha256 for item in files] == ["11" * 32, "22" * 32, other, digest]
     assert files[1].locator == "file:patches/a.patch"
+
+
+@pytest.mark.parametrize(
+    ("name", "prefix"),
+    [
+        ("nccl", "/usr"),
+        ("nccl", "/torchbuild/venv"),
+        ("nccl", "/torchbuild/parts/cuda"),
+        ("nccl", "/torchbuild/parts/../venv"),
+        ("nccl", "/"),
+    ],
+)
+def test_pieces_are_laid_in_a_place_of_their_own(lock_table: dict[str, Any], name: str, prefix: str) -> None:
+    """A lock of a stranger cannot have another place emptied."""
+    piece = {"artifact": {"locator": "pypi:a/a-1.whl", "sha256": "0" * 64}}
+    part = {"name": name, "provider": "wheels", "version": "2", "prefix": prefix, "pieces": (piece,)}
+
+    with pytest.raises(ValidationError, match="lies at /torchbuild/parts/nccl alone"):
+        Lock.model_validate(lock_table | {"parts": (part,)})
+
+
+def test_a_part_of_the_builder_is_no_place_of_the_build(lock_table: dict[str, Any]) -> None:
+    """What lies in the build was made by it; and there is one of each."""
+    part = {"name": "cuda", "provider": "system", "version": "12.4", "prefix": "/torchbuild/source"}
+
+    with pytest.raises(ValidationError, match="lies outside of /torchbuild"):
+        Lock.model_validate(lock_table | {"parts": (part,)})
+    with pytest.raises(ValidationError, match="a part is there twice"):
+        Lock.model_validate(lock_table | {"parts": (part | {"prefix": "/usr"},) * 2})

@@ -7,10 +7,11 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, StringConstraints, model_validator
 
 from torchbuild.model.artifact import Artifact, ImageRef, Sha256
+from torchbuild.model.command import BUILD_ROOT
 from torchbuild.model.frozen import Frozen
 from torchbuild.model.inner_path import InnerPath
 from torchbuild.model.locked_image import LockedImage
-from torchbuild.model.part import LockedPart
+from torchbuild.model.part import LockedPart, prefix_of
 from torchbuild.model.recipe_words import MODULE
 
 __all__ = [
@@ -260,6 +261,21 @@ class Lock(Frozen):
     """What must be shown."""
     unpinned: tuple[str, ...] = ()
     """Inputs that nobody could pin, said aloud."""
+
+    @model_validator(mode="after")
+    def _parts_in_their_places(self) -> Self:
+        """A place is emptied before a part is laid there: it is that part's own, and there is one of each."""
+        names = [item.name for item in self.parts]
+        if len(set(names)) != len(names):
+            raise ValueError("a part is there twice")
+        for item in self.parts:
+            own = prefix_of(item.name)
+            inside = f"{item.prefix}/".startswith(f"{BUILD_ROOT}/")
+            if (item.pieces and item.prefix != own) or ".." in item.prefix.split("/"):
+                raise ValueError(f"a part {item.name} with pieces lies at {own} alone")
+            if inside and item.prefix != own and item.provider != "bundled":
+                raise ValueError(f"a part {item.name} of the builder lies outside of {BUILD_ROOT}")
+        return self
 
     def part(self, name: str) -> LockedPart | None:
         """The part of that name, or None."""

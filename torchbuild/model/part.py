@@ -70,4 +70,4 @@ class LockedPart(Frozen):
     @property
     def is_ours(self) -> bool:
         """Whether the build makes it, rather than finding it in the builder."""
-        return bool(self.pieces)
+        return bool(self.pieces) or self.prefix == prefix_of(self.name)
