@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from torchbuild.errors import StageError
 from torchbuild.knowledge.host_compilers import torch_fact
 from torchbuild.model.command import BUILD_ROOT, Command
 from torchbuild.model.finding import Finding
@@ -47,6 +48,8 @@ class Guest:
     """What it is told, as JSON values; places may be written with placeholders."""
     checks: Checks = field(default_factory=lambda: MappingProxyType({}))
     """What is judged of that."""
+    error: Callable[[LockedPart, tuple[Finding, ...], Seen, str], StageError | None] | None = None
+    """What to raise where a check failed, with the cause and the log; None for the stage's own words."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -110,6 +113,7 @@ def _make_cuda(part: LockedPart) -> tuple[Step, ...]:
             part, _stored(part), f"{BUILD_ROOT}/parts/cuda-install"
         ),
         checks=runfile_proof.CHECKS,
+        error=runfile_proof.install_error,
     )
     complete = Guest(
         script="complete_cuda.py",

@@ -215,6 +215,8 @@ def _part(item: PlannedPart, plan: Plan, context: Context) -> tuple[Finding, ...
             seen = _printed(done, context)
             found = judge(step.checks, item.part, plan.wanted, {"completed": completed} | seen)
             completed = completed if step.checks else seen
+            if failures(found) and step.error is not None:
+                _raise_own(step.error(item.part, found, seen, str(done.log)), found, context)
         findings += found
         if failures(found):
             return tuple(findings)
@@ -222,6 +224,14 @@ def _part(item: PlannedPart, plan: Plan, context: Context) -> tuple[Finding, ...
         folder = context.workspace.inside(item.part.prefix) / "lib"
         findings += library_covers(folder, "libnccl.so.*", plan.wanted.archs)
     return tuple(findings)
+
+
+def _raise_own(error: StageError | None, found: tuple[Finding, ...], context: Context) -> None:
+    """Where a step knows more of a failure than its findings say, it is told in its words."""
+    if error is not None:
+        for finding in found:
+            context.reporter.emit(Found(stage=NAME, finding=finding))
+        raise error
 
 
 def _run_step(planned: PlannedStep, item: PlannedPart, context: Context) -> Completed:
