@@ -10,9 +10,16 @@ import pytest
 
 from torchbuild.cli import toolchain_to_lock
 from torchbuild.cli.source_answers import SourceAnswer
-from torchbuild.cli.toolchain_to_lock import bundled_parts, interpreter_to_lock, weigh_tree
+from torchbuild.cli.toolchain_to_lock import (
+    bundled_parts,
+    interpreter_to_lock,
+    refuse_early,
+    weigh_tree,
+    with_tree,
+)
 from torchbuild.errors import ConflictError
 from torchbuild.model.lock import LockedSource, LockedSubmodule
+from torchbuild.model.part import LockedPart
 from torchbuild.model.recipe import Recipe
 from torchbuild.toolchains.torch_tree import SELECT
 
@@ -123,3 +130,36 @@ def test_what_the_tree_brings_is_known_by_its_pin() -> None:
     with pytest.raises(ConflictError) as caught:
         bundled_parts(asked, answer(), ())
     assert caught.value.reference == "bundled-nccl-missing"
+
+
+def test_a_chip_that_the_toolkit_does_not_know_is_told_before_it_is_fetched() -> None:
+    """A table is only suspicion; the probe of the toolchain decides."""
+    asked = recipe(cuda={"version": "12.4.1", "archs": ("9.0", "12.0")})
+
+    lines = told(asked, answer())
+
+    assert any("architecture 12.0, by the table of releases" in line for line in lines)
+    assert not any("architecture 9.0," in line for line in lines)
+    assert any(line.startswith("warning: not checked") for line in lines)  # this tree has no grammar
+
+
+def test_what_the_tree_asks_of_a_toolkit_goes_with_the_toolkit() -> None:
+    """The proof looks for it inside the build, where the tree's files are not read again."""
+    parts = tuple(
+        LockedPart.model_validate({"name": name, "provider": "system", "version": "", "prefix": "/usr"})
+        for name in ("cuda", "nccl")
+    )
+    asks = weigh_tree(recipe(), answer(), "3.13.5", print)
+
+    cuda, nccl = with_tree(parts, asks)
+
+    assert set(cuda.says) == {"tree-knows-cccl", "tree-links-tools-ext"}
+    assert nccl.says == {}
+
+
+def test_what_no_provider_can_have_is_refused_first() -> None:
+    """Before a builder is looked at or a tree is fetched."""
+    with pytest.raises(ConflictError) as caught:
+        refuse_early(recipe(cuda={"version": "12.4.1", "from": "wheels", "archs": ("9.0",)}))
+
+    assert caught.value.reference == "cuda-wheels-without-nvcc"

@@ -64,3 +64,24 @@ def test_no_link_is_written_through(tmp_path: Path) -> None:
         merge_tree(other, here)
 
     assert (outside / "keep").read_text() == "k"
+
+
+@pytest.mark.parametrize("leads", ["../outside", "../../outside", "/etc"])
+def test_a_link_that_leads_out_is_refused(tmp_path: Path, leads: str) -> None:
+    """An archive that is safe as a whole may not be once only one of its folders is laid."""
+    other = lay(tmp_path / "other", include__h="h", x=f"->{leads}")
+
+    with pytest.raises(StageError) as caught:
+        merge_tree(other, tmp_path / "all")
+
+    assert caught.value.reference == "parts-link-leaves"
+
+
+def test_a_link_that_leads_out_by_another_is_refused(tmp_path: Path) -> None:
+    """Each for itself is harmless."""
+    other = lay(tmp_path / "other", d__e__u="->../..", a="->d/e/u/../outside")
+
+    with pytest.raises(StageError) as caught:
+        merge_tree(other, tmp_path / "all")
+
+    assert caught.value.reference == "parts-link-leaves"

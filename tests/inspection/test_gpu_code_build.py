@@ -39,8 +39,9 @@ def test_an_object_for_other_chips_is_named(tmp_path: Path, archs: tuple[str, ..
 
 
 def test_a_tree_without_device_objects_is_not_passed(tmp_path: Path) -> None:
-    """Nothing that was looked at is nothing that was shown."""
-    assert [item.outcome for item in device_objects(tmp_path, PLAIN)] == ["not run"]
+    """A build that ended without any has not built what was asked for; one that stopped early may have none."""
+    assert [item.outcome for item in device_objects(tmp_path, PLAIN)] == ["failed"]
+    assert [item.outcome for item in device_objects(tmp_path, PLAIN, is_whole=False)] == ["not run"]
 
 
 def test_what_is_no_object_is_told(tmp_path: Path) -> None:
@@ -63,4 +64,14 @@ def test_a_library_runs_on_each_chip_or_is_refused(tmp_path: Path) -> None:
 
     assert [item.outcome for item in good] == ["passed"]
     assert "failed" in {item.outcome for item in bad}
-    assert [item.outcome for item in library_covers(tmp_path, "liby.so*", ("9.0",))] == ["not run"]
+    assert [item.outcome for item in library_covers(tmp_path, "liby.so*", ("9.0",))] == ["failed"]
+
+
+def test_what_was_built_here_holds_no_other_code(tmp_path: Path) -> None:
+    """A makefile may add lists of its own."""
+    shutil.copy(DATA / "13.0-library.so", tmp_path / "libx.so.2")
+
+    (_, same) = library_covers(tmp_path, "libx.so.*", ("9.0",), ("sm_75", "sm_90"))
+    (_, other) = library_covers(tmp_path, "libx.so.*", ("9.0",), ("sm_90",))
+
+    assert (same.outcome, other.outcome) == ("passed", "failed")

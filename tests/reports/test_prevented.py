@@ -9,7 +9,9 @@ from types import ModuleType
 import pytest
 
 HERE = Path(__file__).parent
-MODULES: list[ModuleType] = [importlib.import_module(path.stem) for path in sorted(HERE.glob("reports_*.py"))]
+MODULES: list[ModuleType] = [
+    importlib.import_module(f"tests.reports.{path.stem}") for path in sorted(HERE.glob("reports_*.py"))
+]
 ENTRIES = {number: entry for module in MODULES for number, entry in module.ENTRIES.items()}
 PREVENTIONS = {name: (module, remove) for module in MODULES for name, remove in module.PREVENTIONS.items()}
 LATER = {number: why for module in MODULES for number, why in getattr(module, "LATER", {}).items()}
@@ -26,7 +28,7 @@ CHAPTERS = {
 
 def _order(number: str) -> tuple[str, int]:
     head = number.partition("-")[0]
-    return head[0], int(head[1:])
+    return head[0], int(head[1:] or 0)
 
 
 @pytest.mark.parametrize("number", sorted(ENTRIES, key=_order))

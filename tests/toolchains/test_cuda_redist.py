@@ -84,15 +84,25 @@ def test_what_is_needed_is_taken_and_nothing_else(release: str, machine: str, pl
         assert (piece.how, piece.strip, piece.only, piece.to) == ("unpack", 1, "", "")
 
 
-def test_it_says_what_each_component_must_be() -> None:
-    """The component's own version, sorted by its name: 12.4.1 has an nvcc 12.4.131."""
+def test_it_says_what_each_program_must_be() -> None:
+    """The number of the component that brings it: 12.4.1 has an nvcc 12.4.131, which brings all programs."""
     whole = document("12.4.1")
     whole["cuda_nvcc"]["version"] = "12.4.131"
     part = PROVIDER.part(recipe(), answers("12.4.1", whole))
 
-    assert part.says["cuda_nvcc"] == "12.4.131"
-    assert list(part.says) == sorted(part.says)
-    assert len(part.says) == len(part.pieces)
+    programs = ["cicc", "cudafe++", "fatbinary", "nvcc", "nvlink", "ptxas"]
+    assert part.says == dict.fromkeys(programs, "12.4.131")
+    assert list(part.says) == programs
+
+
+def test_from_13_on_the_compiler_of_the_device_is_a_component_of_its_own() -> None:
+    """An nvvm of another release is then seen by the proof."""
+    whole = document("13.0.1")
+    whole["cuda_nvcc"]["version"] = "13.0.88"
+    whole["libnvvm"]["version"] = "13.0.85"
+    part = PROVIDER.part(recipe(version="13.0.1"), answers("13.0.1", whole))
+
+    assert (part.says["nvcc"], part.says["cicc"]) == ("13.0.88", "13.0.85")
 
 
 def test_the_same_answers_give_the_same_part() -> None:

@@ -20,7 +20,13 @@ from torchbuild.cli.recipe_files import public
 from torchbuild.cli.source_answers import SourceAnswer, SourceReader
 from torchbuild.cli.survey import survey_builder
 from torchbuild.cli.toolchain_answers import locked_toolchain
-from torchbuild.cli.toolchain_to_lock import bundled_parts, interpreter_to_lock, weigh_tree
+from torchbuild.cli.toolchain_to_lock import (
+    bundled_parts,
+    interpreter_to_lock,
+    refuse_early,
+    weigh_tree,
+    with_tree,
+)
 from torchbuild.context import Network
 from torchbuild.edges.download import Downloader
 from torchbuild.edges.git import GitEdge
@@ -116,6 +122,7 @@ def make_lock(recipe: Recipe, there: World, tell: Tell) -> Lock:
 
 
 def _make_lock(recipe: Recipe, there: World, tell: Tell) -> Lock:
+    refuse_early(recipe)
     tell("looking at the builder: " + (recipe.image.name if recipe.image else "this machine"))
     image, builder = image_to_lock(recipe, there, tell)
     managed = interpreter_to_lock(recipe, there, tell)
@@ -126,12 +133,12 @@ def _make_lock(recipe: Recipe, there: World, tell: Tell) -> Lock:
     tell(f"reading the source: {source.git or source.archive or source.path}")
     answer = SourceReader(there).read(recipe)
     era, declared = front_end_of(answer)
-    weigh_tree(recipe, answer, survey.python.version, tell)
+    asks = weigh_tree(recipe, answer, survey.python.version, tell)
     resolve = _resolver(recipe, survey, there)
     found = locked_toolchain(
         recipe, there, lambda texts: resolve(texts, (), survey.glibc), tell, survey.toolkit
     )
-    parts = (*([managed.part] if managed else []), *found.parts)
+    parts = (*([managed.part] if managed else []), *with_tree(found.parts, asks))
     asked = ask(recipe, era_fact(era), answer.tree, survey.compilers(), answer.epoch, parts=parts or None)
     late = locked_late_sources(recipe, answer, asked, there)
     tell("resolving requirements for Python " + survey.python.version)

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from packaging.specifiers import SpecifierSet
 
 from torchbuild.cli.managed_python import Managed, managed_python
 from torchbuild.edges.first_use import FirstUse
 from torchbuild.edges.uv_python import uv_document
 from torchbuild.errors import FetchError
+from torchbuild.knowledge.cuda import arch_window
 from torchbuild.model.finding import Finding
+from torchbuild.model.gpu_arch import parse_arch
 from torchbuild.resolve.tree_python import tree_python
 from torchbuild.toolchains.library_builder import BUNDLED, BUNDLED_ANSWER, bundled_answer
 from torchbuild.toolchains.provider import Answers
-from torchbuild.toolchains.torch_tree import FILES, archs_sayable, read_tree, refuse_archs
+from torchbuild.toolchains.providers import providers_of
+from torchbuild.toolchains.torch_tree import FILES, TreeAsks, read_tree, refuse_archs
 
 if TYPE_CHECKING:
     from torchbuild.cli.locking import World
@@ -23,9 +28,10 @@ if TYPE_CHECKING:
     from torchbuild.model.lock import LockedSubmodule
     from torchbuild.model.part import LockedPart
     from torchbuild.model.recipe import Recipe
+    from torchbuild.model.recipe_toolchain import Cuda
     from torchbuild.toolchains.provider import Question
 
-__all__ = ["bundled_parts", "interpreter_to_lock", "weigh_tree"]
+__all__ = ["bundled_parts", "interpreter_to_lock", "refuse_early", "weigh_tree", "with_tree"]
 
 Tell = Callable[[str], None]
 
@@ -57,22 +63,66 @@ def interpreter_to_lock(recipe: Recipe, there: World, tell: Tell) -> Managed | N
     return managed_python(recipe, uv_document, fetch)
 
 
-def weigh_tree(recipe: Recipe, answer: SourceAnswer, version: str, tell: Tell) -> None:
+def weigh_tree(recipe: Recipe, answer: SourceAnswer, version: str, tell: Tell) -> dict[str, str]:
     """Whether the tree is for this interpreter, and can say each architecture; what is only doubt is told.
+
+    Returns:
+        What the tree asks of a toolkit, for the part's `says`.
 
     Raises:
         ConflictError: ``python-not-for-tree``, ``torch-architecture-unknown``.
     """
     findings: list[Finding] = [tree_python(answer.pyproject.decode("utf-8", "replace"), version)]
+    asks = TreeAsks()
     if recipe.cuda is not None:
         asks = read_tree({path: answer.tree[path] for path in FILES if path in answer.tree})
-        if asks.item:
-            findings += refuse_archs(asks, recipe.cuda.archs, recipe.wheel.version)
-        else:
-            findings += archs_sayable(asks, recipe.cuda.archs)
+        # refused where one cannot be said; where nobody can tell, that is said
+        findings += refuse_archs(asks, recipe.cuda.archs, recipe.wheel.version)
+        findings += _windows(recipe.cuda)
     for finding in findings:
         if finding.outcome == "warned":
             tell(f"warning: {finding.what}: seen {finding.seen}, wanted {finding.wanted}")
+        elif finding.outcome == "not run" and finding.reference == "torch-architecture":
+            tell(f"warning: not checked: {finding.what}")
+    words = {True: "yes", False: "no"}
+    return {
+        "tree-knows-cccl": words[asks.knows_cccl],
+        "tree-links-tools-ext": words[asks.links_tools_ext],
+    }
+
+
+def _windows(cuda: Cuda) -> Iterator[Finding]:
+    """By a table, whether the toolkit knows each chip: the toolchain's probe decides, gigabytes later."""
+    for text in cuda.archs:
+        arch = parse_arch(text)
+        window = arch_window(f"{arch.number}{arch.suffix}")
+        if window is None or not SpecifierSet(window.cuda).contains(cuda.version):
+            known = f"CUDA {window.cuda}" if window is not None else "no release"
+            what = f"CUDA {cuda.version} for architecture {text}, by the table of releases"
+            wanted = f"{known} ({window.source})" if window is not None else known
+            yield Finding(
+                reference="cuda-architecture", outcome="warned", what=what, seen=cuda.version, wanted=wanted
+            )
+
+
+def with_tree(parts: tuple[LockedPart, ...], asks: dict[str, str]) -> tuple[LockedPart, ...]:
+    """The parts, the toolkit with what the tree asks of it."""
+    return tuple(
+        part.model_copy(update={"says": dict(sorted((part.says | asks).items()))})
+        if part.name == "cuda"
+        else part
+        for part in parts
+    )
+
+
+def refuse_early(recipe: Recipe) -> None:
+    """What no provider can have is told before anything is looked at or fetched.
+
+    Raises:
+        ConflictError: as the providers say.
+    """
+    for provider in providers_of(recipe).values():
+        provider.questions(recipe)
 
 
 def bundled_parts(

@@ -21,7 +21,8 @@ def merge_tree(source: Path, target: Path) -> None:
     Two files of one name must have the same bytes, but for papers such as a licence. Links stay links.
 
     Raises:
-        StageError: ``parts-collide``, before anything was moved.
+        StageError: ``parts-collide``, before anything was moved; ``parts-link-leaves`` where a link that was
+            inside its archive leads out of the directory now.
         HostError: ``disk-full``, ``not-writable``, ``file-operation-failed``.
     """
     with translated(target):
@@ -30,6 +31,7 @@ def merge_tree(source: Path, target: Path) -> None:
             raise _collide(collisions, target)
         target.mkdir(parents=True, exist_ok=True)
         _move(source, target)
+        _refuse_ways_out(target)
     remove_tree(source)
 
 
@@ -71,6 +73,22 @@ def _move(source: Path, target: Path) -> None:
             _move(path, here)
         elif not os.path.lexists(here):
             path.rename(here)
+
+
+def _refuse_ways_out(target: Path) -> None:
+    """What was safe in an archive of many folders may lead out once one of them is the top."""
+    top = target.resolve()
+    for path in target.rglob("*"):
+        if path.is_symlink() and not path.resolve().is_relative_to(top):
+            raise StageError(
+                "parts-link-leaves",
+                f"an archive's link leads out of {target.name}",
+                why=(
+                    f"seen {path.relative_to(target)} -> {path.readlink()}",
+                    "wanted: links stay inside",
+                ),
+                fix="Name another archive; this one was not made to be laid in a place of its own.",
+            )
 
 
 def _collide(names: list[str], target: Path) -> StageError:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from torchbuild.inspection.gpu_code import GpuCodeError, gpu_code
+from torchbuild.inspection.gpu_code import GpuCode, GpuCodeError, gpu_code
 from torchbuild.inspection.gpu_code_check import Findings, compare, covers, unreadable
-from torchbuild.model.finding import Finding, failures
+from torchbuild.model.finding import Finding, Outcome, failures
 from torchbuild.model.gpu_arch import parse_arch
 
 __all__ = ["REFERENCES", "device_objects", "library_covers"]
@@ -20,10 +20,11 @@ _MOST = 20
 """Objects that are named one by one."""
 
 
-def device_objects(tree: Path, archs: Iterable[str]) -> tuple[Finding, ...]:
+def device_objects(tree: Path, archs: Iterable[str], *, is_whole: bool = True) -> tuple[Finding, ...]:
     """Each device object below a directory holds the code that the recipe asks for, and no other.
 
-    A tree may compile some of its files for the own instructions of an asked chip besides: ``sm_90a``.
+    A build that ended has some; one that stopped at a target may have none yet. A tree may compile some of
+    its files for the own instructions of an asked chip besides: ``sm_90a``.
     """
     archs = tuple(archs)
     also = _own_chips(archs)
@@ -33,7 +34,11 @@ def device_objects(tree: Path, archs: Iterable[str]) -> tuple[Finding, ...]:
         wrong += failures(_of_object(path, str(path.relative_to(tree)), archs, also))
     if not paths:
         what = "GPU code of device objects: none was compiled"
-        return (Finding(reference="gpu-code-objects", outcome="not run", what=what),)
+        outcome: Outcome = "failed" if is_whole else "not run"
+        wanted = " ".join(archs)
+        return (
+            Finding(reference="gpu-code-objects", outcome=outcome, what=what, seen="none", wanted=wanted),
+        )
     if wrong:
         return tuple(wrong[:_MOST])
     return (
@@ -59,23 +64,43 @@ def _own_chips(archs: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(f"sm_{number}{suffix}" for number in numbers if number >= _FIRST_OWN for suffix in "af")
 
 
-def library_covers(folder: Path, pattern: str, archs: Iterable[str]) -> tuple[Finding, ...]:
+def _exactly(code: GpuCode, sass: tuple[str, ...]) -> tuple[Finding, ...]:
+    same = set(code.sass) == set(sass)
+    return (
+        Finding(
+            reference="gpu-code-sass",
+            outcome="passed" if same else "failed",
+            what=f"{code.path} holds exactly the machine code that it was built for",
+            seen=" ".join(code.sass),
+            wanted=" ".join(sass),
+        ),
+    )
+
+
+def library_covers(
+    folder: Path, pattern: str, archs: Iterable[str], exact: tuple[str, ...] = ()
+) -> tuple[Finding, ...]:
     """Each chip of the recipe can run what lies in the libraries of a directory.
 
     Args:
         folder: the directory.
         pattern: of the libraries' names, such as ``libnccl.so.*``.
         archs: the recipe's list.
+        exact: the machine code that one which was built here must hold, and no other.
     """
     archs = tuple(archs)
     files = sorted({path.resolve() for path in folder.glob(pattern) if path.is_file()})
     if not files:
         what = f"GPU code of {pattern}: there is no such file in {folder.name}"
-        return (Finding(reference="gpu-code-covers", outcome="not run", what=what),)
+        return (
+            Finding(reference="gpu-code-covers", outcome="failed", what=what, seen="none", wanted=pattern),
+        )
     found: list[Finding] = []
     for path in files:
         try:
-            found += covers(gpu_code(path, path.name), archs)
+            code = gpu_code(path, path.name)
+            found += covers(code, archs)
+            found += _exactly(code, exact) if exact else ()
         except (GpuCodeError, OSError) as error:
             found += unreadable(GpuCodeError(f"{path.name}: {error}"))
     return tuple(found)

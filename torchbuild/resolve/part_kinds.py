@@ -48,6 +48,8 @@ class Guest:
     """What it is told, as JSON values; places may be written with placeholders."""
     checks: Checks = field(default_factory=lambda: MappingProxyType({}))
     """What is judged of that."""
+    is_completion: bool = False
+    """Whether what it prints is told to the looks that follow."""
     error: Callable[[LockedPart, tuple[Finding, ...], Seen, str], StageError | None] | None = None
     """What to raise where a check failed, with the cause and the log; None for the stage's own words."""
 
@@ -152,7 +154,9 @@ def _make_library(part: LockedPart) -> tuple[Step, ...]:
     if not part.is_ours:
         return ()
     complete = Guest(
-        script="complete_library.py", told=lambda part, _lock: library_look.completion_request(part)
+        script="complete_library.py",
+        is_completion=True,
+        told=lambda part, _lock: library_look.completion_request(part),
     )
     if part.provider != "source":
         return (complete,)
@@ -210,7 +214,7 @@ def _make_algebra(part: LockedPart) -> tuple[Step, ...]:
     if not part.is_ours:
         return ()
     told = blas_environment.complete_request(part)
-    return (Guest(script="complete_blas.py", told=lambda _part, _lock: told),)
+    return (Guest(script="complete_blas.py", is_completion=True, told=lambda _part, _lock: told),)
 
 
 def _look_at_algebra(part: LockedPart, lock: Lock) -> Mapping[str, Any]:

@@ -13,13 +13,12 @@ from torchbuild.model.part import LockedPart
 from torchbuild.resolve.part_kinds import KINDS, Guest, Kind, Step
 from torchbuild.toolchains.python_part import builder_part
 
-__all__ = ["REQUESTS", "PlannedPart", "PlannedStep", "planned_parts", "steps_of"]
+__all__ = ["REQUESTS", "PlannedPart", "PlannedStep", "is_in_the_tree", "planned_parts", "steps_of"]
 
 REQUESTS = "{work}/parts/.requests"
 """Where guest scripts find what they are told."""
 _GUEST = "{shim}/torchbuild_shim"
-_IN_THE_TREE = "bundled"
-"""A library that the tree itself builds is not there yet: the gate is what looks."""
+_BUNDLED = "bundled"
 
 
 class PlannedStep(Frozen):
@@ -51,15 +50,27 @@ def planned_parts(lock: Lock, python: str, environ: tuple[tuple[str, str], ...])
         environ: the variables that they see, sorted.
 
     Raises:
-        LockError: ``lock-part-unknown``.
+        LockError: ``lock-part-unknown``, ``lock-part-unreadable``.
     """
     found = []
     own = () if lock.part("python") else (builder_part("system", lock.python),)
     for part in (*own, *lock.parts):
         runs = lock.python.executable if part.name == "python" else python
-        steps = tuple(_planned(step, part, lock, runs, environ) for step in steps_of(part))
+        try:
+            steps = tuple(_planned(step, part, lock, runs, environ) for step in steps_of(part))
+        except (KeyError, ValueError) as error:
+            raise _unreadable(part, error) from error
         found.append(PlannedPart(part=part, steps=steps))
     return tuple(found)
+
+
+def _unreadable(part: LockedPart, error: Exception) -> LockError:
+    return LockError(
+        "lock-part-unreadable",
+        f"the lock's part {part.name} lacks what its proof compares, or says what nobody knows",
+        why=f"seen {part.provider} {part.version} with {', '.join(part.says) or 'nothing more'}: {error!r}",
+        fix="Make the lock anew with `torchbuild lock`.",
+    )
 
 
 def steps_of(part: LockedPart) -> tuple[Step, ...]:
@@ -68,10 +79,15 @@ def steps_of(part: LockedPart) -> tuple[Step, ...]:
     Raises:
         LockError: ``lock-part-unknown``.
     """
-    if part.provider == _IN_THE_TREE:
+    if is_in_the_tree(part):
         return ()
     kind = _kind(part)
     return (*kind.make(part), *kind.looks)
+
+
+def is_in_the_tree(part: LockedPart) -> bool:
+    """Whether the tree itself builds it: it is not there yet, and the gate is what looks."""
+    return part.name == "nccl" and part.provider == _BUNDLED and not part.pieces
 
 
 def _kind(part: LockedPart) -> Kind:

@@ -103,7 +103,7 @@ def run(plan: Plan, context: Context) -> Result:
         _require_end(built, context)
         if not context.is_dev:  # there ninja is asked each time
             context.records.watch("configure", (BUILD_DIR,))
-    findings += _device_code(plan, context)
+    findings += _device_code(plan, context, is_whole=not built.stopped)
     evidence = _evidence(built, context)
     what = f"stopped after {context.target}, as asked" if built.stopped else f"{built.watch.total} edges"
     return Result(
@@ -114,7 +114,7 @@ def run(plan: Plan, context: Context) -> Result:
     )
 
 
-def _device_code(plan: Plan, context: Context) -> tuple[Finding, ...]:
+def _device_code(plan: Plan, context: Context, *, is_whole: bool) -> tuple[Finding, ...]:
     """The code that really lies in what was compiled so far, by our own reader.
 
     Raises:
@@ -122,7 +122,7 @@ def _device_code(plan: Plan, context: Context) -> tuple[Finding, ...]:
     """
     if not plan.gpu_archs:
         return ()
-    findings = device_objects(context.workspace.inside(BUILD_DIR), plan.gpu_archs)
+    findings = device_objects(context.workspace.inside(BUILD_DIR), plan.gpu_archs, is_whole=is_whole)
     for finding in findings:
         context.reporter.emit(Found(stage=NAME, finding=finding))
     wrong = failures(findings)

@@ -23,9 +23,9 @@ from torchbuild.model.stage import StagePlan, StageResult, lock_part, stage_key
 from torchbuild.report.events import Found
 from torchbuild.resolve.frontend import VENV_PYTHON, install_command, plain, requirement_lines
 from torchbuild.resolve.orders import printed_document
-from torchbuild.resolve.part_kinds import Program, wanted_of
-from torchbuild.resolve.planned_parts import PlannedPart, PlannedStep, planned_parts, steps_of
-from torchbuild.toolchains.nccl_source import SOURCE
+from torchbuild.resolve.part_kinds import Guest, Program, wanted_of
+from torchbuild.resolve.planned_parts import PlannedPart, PlannedStep, is_in_the_tree, planned_parts, steps_of
+from torchbuild.toolchains.nccl_source import SOURCE, built_sass
 from torchbuild.toolchains.proof import Wanted, judge
 from torchbuild.toolchains.python_proof import numpy_finding
 
@@ -33,6 +33,7 @@ __all__ = ["NAME", "REVISION", "Plan", "Result", "plan", "run"]
 
 NAME = "toolchain"
 REVISION = 1
+_MOST_WHY = 300
 REQUIREMENTS = "{work}/build-requirements.txt"
 SHIM = f"""#!{BUILD_ROOT}/venv/bin/python -IS
 import sys
@@ -150,8 +151,6 @@ def run(plan: Plan, context: Context) -> Result:
 
 def _make(plan: Plan, context: Context) -> None:
     inside, trees = context.workspace.inside, context.trees
-    for folder in ("home", "tmp", "dist"):
-        trees.make(inside("{work}/" + folder))
     trees.write(inside(REQUIREMENTS), plan.requirements)
     log = context.workspace.logs / f"{NAME}.log"
     for index, command in enumerate(plan.commands[:2]):
@@ -172,9 +171,12 @@ def _failed(command: Command, done: Completed) -> StageError:
 
 
 def _lay_guests(context: Context) -> None:
-    """What runs inside the build, laid anew; no old order stays."""
+    """What runs inside the build, laid anew; no old order stays, and nothing of another lock's parts."""
     inside, trees = context.workspace.inside, context.trees
-    trees.remove(inside("{shim}"))
+    for place in ("{shim}", PARTS, "{work}/parts-build"):
+        trees.remove(inside(place))
+    for folder in ("home", "tmp", "dist"):
+        trees.make(inside("{work}/" + folder))
     for item in files("torchbuild.shim").iterdir():
         if item.name.endswith(".py"):
             trees.write(inside("{shim}/torchbuild_shim/" + item.name), item.read_text(encoding="utf-8"))
@@ -204,26 +206,46 @@ def _proven(plan: Plan, context: Context, *, is_before: bool) -> tuple[Finding, 
 
 def _part(item: PlannedPart, plan: Plan, context: Context) -> tuple[Finding, ...]:
     """Lay one part, make it whole, look at it, and judge what was seen. What failed ends the making."""
+    if is_in_the_tree(item.part):
+        what = f"{item.part.name}, which the tree builds by itself: it is not there yet, the gate looks"
+        return (Finding(reference="library-version", outcome="not run", what=what),)
     _lay(item, context)
     findings: list[Finding] = []
     completed: dict[str, Any] = {}
     for step, planned in zip(steps_of(item.part), item.steps, strict=True):
-        done = _run_step(planned, item, context)
+        done = _run_step(planned, item, context, is_guest=isinstance(step, Guest))
         if isinstance(step, Program):
             found = tuple(step.says(plan.wanted, context.trees.read(done.log) or ""))
         else:
             seen = _printed(done, context)
-            found = judge(step.checks, item.part, plan.wanted, {"completed": completed} | seen)
-            completed = completed if step.checks else seen
+            found = _judged(step, item, plan, {"completed": completed} | seen, done)
+            completed = seen if step.is_completion else completed
             if failures(found) and step.error is not None:
                 _raise_own(step.error(item.part, found, seen, str(done.log)), found, context)
         findings += found
         if failures(found):
             return tuple(findings)
-    if item.part.name == "nccl" and item.part.is_ours:
-        folder = context.workspace.inside(item.part.prefix) / "lib"
-        findings += library_covers(folder, "libnccl.so.*", plan.wanted.archs)
-    return tuple(findings)
+    return (*findings, *_code_of_nccl(item, plan, context))
+
+
+def _judged(
+    step: Guest, item: PlannedPart, plan: Plan, seen: dict[str, Any], done: Completed
+) -> tuple[Finding, ...]:
+    """What a script printed, judged; one that prints other things than it should has shown nothing."""
+    try:
+        return judge(step.checks, item.part, plan.wanted, seen)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise _not_seen(done, f"{type(error).__name__}: {error}"[:_MOST_WHY]) from error
+
+
+def _code_of_nccl(item: PlannedPart, plan: Plan, context: Context) -> tuple[Finding, ...]:
+    """Whether each chip of the recipe can run what lies in the library; one built here holds nothing else."""
+    part, wanted = item.part, plan.wanted
+    if part.name != "nccl" or not part.is_ours:
+        return ()
+    exact = built_sass(wanted.archs, wanted.cuda) if part.provider == "source" else ()
+    folder = context.workspace.inside(part.prefix) / "lib"
+    return library_covers(folder, "libnccl.so.*", wanted.archs, exact)
 
 
 def _raise_own(error: StageError | None, found: tuple[Finding, ...], context: Context) -> None:
@@ -234,7 +256,7 @@ def _raise_own(error: StageError | None, found: tuple[Finding, ...], context: Co
         raise error
 
 
-def _run_step(planned: PlannedStep, item: PlannedPart, context: Context) -> Completed:
+def _run_step(planned: PlannedStep, item: PlannedPart, context: Context, *, is_guest: bool) -> Completed:
     """One step, run in the build; its own log holds all that it said."""
     log = context.workspace.logs / f"{NAME}-{planned.name}.log"
     if planned.request is not None:
@@ -243,7 +265,7 @@ def _run_step(planned: PlannedStep, item: PlannedPart, context: Context) -> Comp
     for command in planned.commands:
         done = context.executor.run(_with_jobs(command, context), log=log, append=done is not None)
         if done.exit_code != 0:
-            raise _not_made(item, done)
+            raise _not_seen(done, f"exit code {done.exit_code}") if is_guest else _not_made(item, done)
     if done is None:
         raise ValueError(f"step {planned.name} has no command")
     return done
@@ -261,8 +283,6 @@ def _lay(item: PlannedPart, context: Context) -> None:
     if not part.is_ours:
         return
     fresh = inside(f"{part.prefix}-new")
-    for path in (inside(part.prefix), fresh, inside(SOURCE)):
-        trees.remove(path)
     trees.make(inside(part.prefix))
     for piece in part.pieces:
         if piece.how == "source":
@@ -287,14 +307,18 @@ def _not_made(item: PlannedPart, done: Completed) -> StageError:
 def _printed(done: Completed, context: Context) -> dict[str, Any]:
     """The last line that is a document: what the guest script saw."""
     for line in reversed((context.trees.read(done.log) or "").splitlines()):
-        with suppress(ValueError):
+        with suppress(ValueError, RecursionError):
             seen = json.loads(line)
             if isinstance(seen, dict):
                 return seen
-    raise StageError(
+    raise _not_seen(done, f"exit code {done.exit_code}; wanted one line of JSON")
+
+
+def _not_seen(done: Completed, why: str) -> StageError:
+    return StageError(
         "part-not-seen",
-        "what looks at a part of the toolchain printed nothing that can be read",
-        why=f"exit code {done.exit_code}; wanted one line of JSON",
+        "a script that looks at a part of the toolchain printed nothing that can be read",
+        why=why,
         fix="Mend what the lines above name, then run the same command again.",
         evidence=done.tail[-20:],
         link=str(done.log),

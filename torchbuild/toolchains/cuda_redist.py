@@ -18,6 +18,16 @@ from torchbuild.toolchains.redist_document import (
 
 __all__ = ["part", "questions"]
 
+_PROGRAMS = {
+    "cicc": ("libnvvm", "cuda_nvcc"),
+    "cudafe++": ("cuda_nvcc",),
+    "fatbinary": ("cuda_nvcc",),
+    "nvcc": ("cuda_nvcc",),
+    "nvlink": ("cuda_nvcc",),
+    "ptxas": ("cuda_nvcc",),
+}
+"""Which component brings a program; from 13 on cicc is in one of its own."""
+
 
 def questions(recipe: Recipe) -> Questions:
     """The document of the release.
@@ -47,8 +57,17 @@ def part(recipe: Recipe, answers: Answers) -> LockedPart:
         version=release,
         prefix=prefix_of("cuda"),
         pieces=tuple(LockedPiece(artifact=archive.artifact, strip=1) for archive in archives),
-        says={archive.component: archive.version for archive in sorted(archives, key=lambda a: a.component)},
+        says=_says({archive.component: archive.version for archive in archives}),
     )
+
+
+def _says(versions: dict[str, str]) -> dict[str, str]:
+    """What each program must say it is; those of a component have its number."""
+    found = {
+        program: next((versions[name] for name in names if name in versions), "")
+        for program, names in _PROGRAMS.items()
+    }
+    return {program: version for program, version in sorted(found.items()) if version}
 
 
 def _release(recipe: Recipe) -> str:
