@@ -61,7 +61,7 @@ def test_an_interpreter_of_the_builder_is_settled_by_looking_at_it() -> None:
     """Nothing is asked of uv."""
     nowhere: Any = None
 
-    assert interpreter_to_lock(recipe(), nowhere, print) is None
+    assert interpreter_to_lock(recipe(), nowhere, print) == (None, ())
 
 
 def test_an_interpreter_of_uv_is_fetched_and_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,7 +75,7 @@ def test_an_interpreter_of_uv_is_fetched_and_read(tmp_path: Path, monkeypatch: p
 
         def files(self, wanted: dict[str, str], _on_progress: object) -> Any:
             asked.append(wanted)
-            return SimpleNamespace(artifacts=dict.fromkeys(wanted, artifact))
+            return SimpleNamespace(artifacts=dict.fromkeys(wanted, artifact), unpinned=("nobody says",))
 
     def managed(_recipe: Recipe, _document: object, fetch: Any) -> Any:
         return fetch(SimpleNamespace(locator="python-build-standalone:1/f", sha256="cd"))
@@ -84,9 +84,10 @@ def test_an_interpreter_of_uv_is_fetched_and_read(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(toolchain_to_lock, "managed_python", managed)
     there: Any = SimpleNamespace(downloads=None, store=SimpleNamespace(get=lambda _digest: tmp_path))
 
-    found: Any = interpreter_to_lock(recipe(python={"from": "uv", "version": "3.13"}), there, print)
+    found, unpinned = interpreter_to_lock(recipe(python={"from": "uv", "version": "3.13"}), there, print)
 
     assert found == (artifact, tmp_path)
+    assert unpinned == ("nobody says",)
     assert asked == [{"python-build-standalone:1/f": "cd"}]
 
 

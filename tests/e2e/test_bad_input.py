@@ -119,7 +119,7 @@ WRONG = {
     "wrong type": ('[build]\nflags = "USE_CUDA"\n', "recipe-invalid"),
     "bad version": ('[target]\nglibc = "new"\n', "recipe-invalid"),
     "not TOML": ("[build\n", "recipe-not-toml"),
-    "not yet": ('[cuda]\nversion = "12.4.1"\n', "recipe-not-supported-yet"),
+    "not yet": ('[target]\ndriver = ">=535"\n', "recipe-not-supported-yet"),
 }
 
 

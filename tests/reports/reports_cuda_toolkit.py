@@ -173,8 +173,6 @@ ENTRIES: dict[str, Entry] = {
 }
 
 LATER: dict[str, str] = {
-    "C1": "configure: the gate compares USE_CUDA, and it is always asked for by name",
-    "C2": "configure: the build tree is ours, and the gate compares USE_CUDA",
     "C9": "companions: they are built against the wheel itself, without isolation",
 }
 """Entries that are caught elsewhere."""

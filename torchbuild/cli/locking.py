@@ -125,7 +125,7 @@ def _make_lock(recipe: Recipe, there: World, tell: Tell) -> Lock:
     refuse_early(recipe)
     tell("looking at the builder: " + (recipe.image.name if recipe.image else "this machine"))
     image, builder = image_to_lock(recipe, there, tell)
-    managed = interpreter_to_lock(recipe, there, tell)
+    managed, not_named = interpreter_to_lock(recipe, there, tell)
     survey = survey_builder(recipe, image, there.places, managed)
     for note in survey.notes:
         tell(note)
@@ -147,6 +147,7 @@ def _make_lock(recipe: Recipe, there: World, tell: Tell) -> Lock:
     pins = tuple(f"{name}=={version}" for name, version in _pins(run))
     everything = resolve(verify_requirements(recipe), pins, glibc)
     kept = {item.sha256 for item in run}
+    needed = build_requirements(recipe, era, declared, survey.python.tag)
     return lock_of(
         recipe,
         Answers(
@@ -159,13 +160,12 @@ def _make_lock(recipe: Recipe, there: World, tell: Tell) -> Lock:
             parts=(*parts, *bundled_parts(recipe, answer, late)),
             unpinned=(
                 *answer.unpinned,
+                *not_named,
                 *found.unpinned,
                 *unlaid(asked.fetches, _laid(recipe, answer, late)),
             ),
             survey=survey,
-            build_requires=resolve(
-                build_requirements(recipe, era, declared, survey.python.tag), (), survey.glibc
-            ),
+            build_requires=resolve(needed, (), survey.glibc),
             run_requires=run,
             verify_requires=tuple(item for item in everything if item.sha256 not in kept),
         ),

@@ -58,6 +58,9 @@ def locked_toolchain(
     asked = {name: provider.questions(recipe) for name, provider in providers.items()}
     if not asked:
         return LockedToolchain((), ())
+    for name, provider in providers.items():
+        if asked[name] == Questions():  # what the builder has is judged before gigabytes are fetched
+            provider.part(recipe, Answers(builder=dict(builder)))
     tell("asking for the parts of the toolchain: " + ", ".join(asked))
     first_use = FirstUse(there.downloads)
     documents = first_use.documents(

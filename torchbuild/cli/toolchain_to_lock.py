@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from packaging.specifiers import SpecifierSet
 
+from torchbuild.cli.lock_progress import told_progress
 from torchbuild.cli.managed_python import Managed, managed_python
 from torchbuild.edges.first_use import FirstUse
 from torchbuild.edges.uv_python import uv_document
@@ -36,19 +37,23 @@ __all__ = ["bundled_parts", "interpreter_to_lock", "refuse_early", "weigh_tree",
 Tell = Callable[[str], None]
 
 
-def interpreter_to_lock(recipe: Recipe, there: World, tell: Tell) -> Managed | None:
+def interpreter_to_lock(recipe: Recipe, there: World, tell: Tell) -> tuple[Managed | None, tuple[str, ...]]:
     """The interpreter that uv manages, settled before the builder is looked at; None for one of the builder.
+
+    And what nobody answers for of it, each in a sentence.
 
     Raises:
         ConflictError, FetchError, HostError: as `managed_python`.
     """
     if recipe.python.source != "uv":
-        return None
+        return None, ()
     tell(f"settling the interpreter: Python {recipe.python.version} of uv")
     first_use = FirstUse(there.downloads)
+    unpinned: list[str] = []
 
     def fetch(question: Question) -> tuple[Artifact, Path]:
-        seen = first_use.files({question.locator: question.sha256}, lambda _done, _total, _name: None)
+        seen = first_use.files({question.locator: question.sha256}, told_progress(tell))
+        unpinned.extend(seen.unpinned)
         artifact = seen.artifacts[question.locator]
         stored = there.store.get(artifact.sha256)
         if stored is None:
@@ -60,7 +65,7 @@ def interpreter_to_lock(recipe: Recipe, there: World, tell: Tell) -> Managed | N
             )
         return artifact, stored
 
-    return managed_python(recipe, uv_document, fetch)
+    return managed_python(recipe, uv_document, fetch), tuple(unpinned)
 
 
 def weigh_tree(recipe: Recipe, answer: SourceAnswer, version: str, tell: Tell) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -27,6 +28,7 @@ from torchbuild.toolchains import (
     python_proof,
     runfile_proof,
 )
+from torchbuild.toolchains.host_compiler_names import allows_unsupported
 from torchbuild.toolchains.proof import Checks, Seen, Wanted
 from torchbuild.toolchains.wished import LIBRARIES
 
@@ -35,6 +37,7 @@ __all__ = ["KINDS", "Guest", "Kind", "Program", "Step", "wanted_of"]
 _SCRATCH = "{work}/tmp"
 _SITES = f"{BUILD_ROOT}/venv/lib/{{python}}/site-packages"
 _MAJOR_MINOR = 2
+_WAIVER = "-allow-unsupported-compiler"
 _OFF = ("OFF", "0", "FALSE", "NO", "N")
 
 
@@ -136,7 +139,11 @@ def _cuda_completed(_part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[
 
 
 def _look_at_cuda(part: LockedPart, lock: Lock) -> Mapping[str, Any]:
-    return cuda_proof.look_request(part, wanted_of(lock), _environment(lock), f"{_SCRATCH}/look-cuda")
+    environ = _environment(lock)
+    if allows_unsupported(environ):
+        # the tree hands it to nvcc in its own variable, which nvcc itself does not read
+        environ["NVCC_APPEND_FLAGS"] = f"{environ.get('NVCC_APPEND_FLAGS', '')} {_WAIVER}".strip()
+    return cuda_proof.look_request(part, wanted_of(lock), environ, f"{_SCRATCH}/look-cuda")
 
 
 def _look_at_compilers(part: LockedPart, lock: Lock) -> Mapping[str, Any]:
@@ -145,6 +152,7 @@ def _look_at_compilers(part: LockedPart, lock: Lock) -> Mapping[str, Any]:
         "cxx": lock.cxx,
         "cuda": part.prefix,
         "nvcc": f"{part.prefix.rstrip('/')}/bin/nvcc",
+        "flags": [_WAIVER] if allows_unsupported(lock.environ) else [],
         "standard": wanted_of(lock).standard,
         "scratch": f"{_SCRATCH}/look-compilers",
     }
@@ -194,7 +202,13 @@ def _look_at_library(part: LockedPart, lock: Lock) -> Mapping[str, Any]:
         scratch=f"{_SCRATCH}/look-{part.name}",
         machine=lock.machine,
         sites=[_SITES.format(python=python)],
+        searched=[path for path in re.split("[;:]", _searched(lock)) if path.startswith("/")],
     )
+
+
+def _searched(lock: Lock) -> str:
+    name = "CMAKE_PREFIX_PATH"
+    return f"{lock.defines.get(name, '')};{lock.environ.get(name, '')}"
 
 
 def _make_python(part: LockedPart) -> tuple[Step, ...]:

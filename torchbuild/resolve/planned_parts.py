@@ -31,6 +31,10 @@ class PlannedStep(Frozen):
     request: tuple[str, str] | None
     """What its script reads: path, with placeholders, and text; None for a program of others."""
 
+    def requests(self) -> tuple[tuple[str, str], ...]:
+        """The request, where there is one."""
+        return () if self.request is None else (self.request,)
+
 
 class PlannedPart(Frozen):
     """One part, and the steps of which it is made and proven, in the order of `steps_of`."""

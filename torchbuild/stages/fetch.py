@@ -38,11 +38,14 @@ def plan(lock: Lock) -> Plan:
         if lock.source.commit
         else ()
     )
+    parts = lock_part(lock, "parts") if lock.parts else {}
     groups = zip(_FOLDERS, (lock.build_requires, lock.run_requires, lock.verify_requires), strict=True)
     return Plan(
         stage=NAME,
         key=stage_key(
-            NAME, REVISION, lock_part(lock, "source", "build_requires", "run_requires", "verify_requires")
+            NAME,
+            REVISION,
+            lock_part(lock, "source", "build_requires", "run_requires", "verify_requires") | parts,
         ),
         needs=(),
         makes=(INPUTS,),

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from contextlib import suppress
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
@@ -12,21 +11,19 @@ from packaging.version import InvalidVersion
 
 from torchbuild.context import Completed, Context
 from torchbuild.errors import LockError, StageError
-from torchbuild.inspection.gpu_code_build import library_covers
 from torchbuild.knowledge.own_sources import sources_digest
 from torchbuild.model.artifact import Artifact
 from torchbuild.model.command import BUILD_ROOT, Command
-from torchbuild.model.finding import Finding, Outcome, failures
+from torchbuild.model.finding import Finding, Outcome
 from torchbuild.model.lock import Lock, LockedPython
 from torchbuild.model.part import PARTS
 from torchbuild.model.stage import StagePlan, StageResult, lock_part, stage_key
-from torchbuild.report.events import Found
+from torchbuild.parts_made import clear_parts, prove_part, settled
 from torchbuild.resolve.frontend import VENV_PYTHON, install_command, plain, requirement_lines
 from torchbuild.resolve.orders import printed_document
-from torchbuild.resolve.part_kinds import Guest, Program, wanted_of
-from torchbuild.resolve.planned_parts import PlannedPart, PlannedStep, is_in_the_tree, planned_parts, steps_of
-from torchbuild.toolchains.nccl_source import SOURCE, built_sass
-from torchbuild.toolchains.proof import Wanted, judge
+from torchbuild.resolve.part_kinds import wanted_of
+from torchbuild.resolve.planned_parts import PlannedPart, planned_parts
+from torchbuild.toolchains.proof import Wanted
 from torchbuild.toolchains.python_proof import numpy_finding
 
 __all__ = ["NAME", "REVISION", "Plan", "Result", "plan", "run"]
@@ -35,6 +32,11 @@ NAME = "toolchain"
 REVISION = 1
 _MOST_WHY = 300
 REQUIREMENTS = "{work}/build-requirements.txt"
+_TABLES = tuple(
+    f"knowledge/data/{name}.toml"
+    for name in ("cuda_pairs", "host_compilers", "libraries", "library_floors", "openmp", "torch_python")
+)
+"""What proofs weigh by."""
 SHIM = f"""#!{BUILD_ROOT}/venv/bin/python -IS
 import sys
 
@@ -77,9 +79,9 @@ def plan(lock: Lock) -> Plan:
     probe = ("{shim}/torchbuild_shim/probe.py", lock.cc, lock.cxx, "{venv}/bin/cmake", "{shim}/ninja-real")
     fields = ("python", "cc", "cxx", "compiler", "compiler_c", "image", "build_requires", "epoch")
     inputs = lock_part(lock, *fields) | {"shim": sources_digest("shim")}
-    if lock.parts:
-        inputs |= lock_part(lock, "parts", "gpu_archs") | {"checks": sources_digest("toolchains")}
     parts = planned_parts(lock, VENV_PYTHON, plain(lock).environ)
+    if lock.parts:
+        inputs |= lock_part(lock, "parts", "gpu_archs") | _judging(lock, parts)
     return Plan(
         stage=NAME,
         key=stage_key(NAME, REVISION, inputs),
@@ -103,6 +105,13 @@ def plan(lock: Lock) -> Plan:
     )
 
 
+def _judging(lock: Lock, parts: tuple[PlannedPart, ...]) -> dict[str, Any]:
+    """What decides the verdict on parts beside what they are: what scripts are told, and who judges."""
+    told = {path: text for item in parts for step in item.steps for path, text in step.requests()}
+    checks = sources_digest("toolchains", "inspection", "resolve/part_kinds.py", *_TABLES)
+    return {"told": told, "wanted": wanted_of(lock).model_dump(mode="json"), "checks": checks}
+
+
 def _package(artifact: Artifact) -> tuple[str, str]:
     try:
         name, version, _, _ = parse_wheel_filename(artifact.name)
@@ -117,24 +126,15 @@ def _package(artifact: Artifact) -> tuple[str, str]:
 
 
 def run(plan: Plan, context: Context) -> Result:
-    """Build the environment, then read back what it is."""
+    """Build the environment, then read back what it is. What is wrong ends it before the next is begun."""
     _lay_guests(context)
-    findings = _proven(plan, context, is_before=True)
+    findings = [*_proven(plan, context, is_before=True)]
     _make(plan, context)
     _lay_shim(context)
     seen = _probe(plan, context)
-    findings = (*_judge(plan, seen), *findings, *_proven(plan, context, is_before=False), *_numpy(plan))
-    for finding in findings:
-        context.reporter.emit(Found(stage=NAME, finding=finding))
-    wrong = failures(findings)
-    if wrong:
-        raise StageError(
-            "toolchain-not-as-locked",
-            f"the build environment is not what the lock says: {', '.join(item.reference for item in wrong)}",
-            why=tuple(f"{item.what}: seen {item.seen}, wanted {item.wanted}" for item in wrong),
-            fix="Make the lock anew with `torchbuild lock` if the builder changed, or repair the builder.",
-            link=str(context.workspace.logs / "toolchain-probe.log"),
-        )
+    findings += settled(tuple(_judge(plan, seen)), "toolchain-probe", context)
+    findings += _proven(plan, context, is_before=False)
+    findings += settled(_numpy(plan), "toolchain-probe", context)
     evidence = tuple((name, str(seen[name])) for name in ("cc", "cmake", "cxx", "ninja", "version"))
     parts = "".join(
         f", {item.part.name} {item.part.version}".rstrip()
@@ -143,10 +143,25 @@ def run(plan: Plan, context: Context) -> Result:
     )
     return Result(
         summary=f"Python {seen['version']}, {seen['cxx']}, {seen['cmake']}{parts}",
-        findings=findings,
+        findings=tuple(findings),
         evidence=evidence,
-        rests_on=() if plan.has_image else tuple(seen["files"]),
+        rests_on=() if plan.has_image else (*seen["files"], *_of_the_machine(plan, context)),
     )
+
+
+def _of_the_machine(plan: Plan, context: Context) -> tuple[str, ...]:
+    """Files of parts that are only looked at here: another release at the same place is another toolchain."""
+    names = ("bin/nvcc", "include/cuda.h", "include/nccl.h", "include/cudnn_version.h")
+    here = [item.part.prefix for item in plan.parts if not item.part.is_ours and item.part.name != "python"]
+    paths = dict.fromkeys(f"{prefix.rstrip('/')}/{name}" for prefix in here for name in names)
+    return tuple(path for path in paths if context.trees.read(Path(path)) is not None)
+
+
+def _proven(plan: Plan, context: Context, *, is_before: bool) -> tuple[Finding, ...]:
+    """The findings of every part; an interpreter of ours is laid and proven before all else is made."""
+    ours = [item for item in plan.parts if item.part.name == "python" and item.part.is_ours]
+    parts = ours if is_before else [item for item in plan.parts if item not in ours]
+    return tuple(finding for item in parts for finding in prove_part(item, plan.wanted, context))
 
 
 def _make(plan: Plan, context: Context) -> None:
@@ -173,8 +188,8 @@ def _failed(command: Command, done: Completed) -> StageError:
 def _lay_guests(context: Context) -> None:
     """What runs inside the build, laid anew; no old order stays, and nothing of another lock's parts."""
     inside, trees = context.workspace.inside, context.trees
-    for place in ("{shim}", PARTS, "{work}/parts-build"):
-        trees.remove(inside(place))
+    trees.remove(inside("{shim}"))
+    clear_parts(context)
     for folder in ("home", "tmp", "dist"):
         trees.make(inside("{work}/" + folder))
     for item in files("torchbuild.shim").iterdir():
@@ -195,134 +210,6 @@ def _lay_shim(context: Context) -> None:
         )
     trees.move(ours, real)
     trees.write(ours, SHIM, mode=0o755)
-
-
-def _proven(plan: Plan, context: Context, *, is_before: bool) -> tuple[Finding, ...]:
-    """The findings of every part; an interpreter of ours is laid and proven before all else is made."""
-    ours = [item for item in plan.parts if item.part.name == "python" and item.part.is_ours]
-    parts = ours if is_before else [item for item in plan.parts if item not in ours]
-    return tuple(finding for item in parts for finding in _part(item, plan, context))
-
-
-def _part(item: PlannedPart, plan: Plan, context: Context) -> tuple[Finding, ...]:
-    """Lay one part, make it whole, look at it, and judge what was seen. What failed ends the making."""
-    if is_in_the_tree(item.part):
-        what = f"{item.part.name}, which the tree builds by itself: it is not there yet, the gate looks"
-        return (Finding(reference="library-version", outcome="not run", what=what),)
-    _lay(item, context)
-    findings: list[Finding] = []
-    completed: dict[str, Any] = {}
-    for step, planned in zip(steps_of(item.part), item.steps, strict=True):
-        done = _run_step(planned, item, context, is_guest=isinstance(step, Guest))
-        if isinstance(step, Program):
-            found = tuple(step.says(plan.wanted, context.trees.read(done.log) or ""))
-        else:
-            seen = _printed(done, context)
-            found = _judged(step, item, plan, {"completed": completed} | seen, done)
-            completed = seen if step.is_completion else completed
-            if failures(found) and step.error is not None:
-                _raise_own(step.error(item.part, found, seen, str(done.log)), found, context)
-        findings += found
-        if failures(found):
-            return tuple(findings)
-    return (*findings, *_code_of_nccl(item, plan, context))
-
-
-def _judged(
-    step: Guest, item: PlannedPart, plan: Plan, seen: dict[str, Any], done: Completed
-) -> tuple[Finding, ...]:
-    """What a script printed, judged; one that prints other things than it should has shown nothing."""
-    try:
-        return judge(step.checks, item.part, plan.wanted, seen)
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise _not_seen(done, f"{type(error).__name__}: {error}"[:_MOST_WHY]) from error
-
-
-def _code_of_nccl(item: PlannedPart, plan: Plan, context: Context) -> tuple[Finding, ...]:
-    """Whether each chip of the recipe can run what lies in the library; one built here holds nothing else."""
-    part, wanted = item.part, plan.wanted
-    if part.name != "nccl" or not part.is_ours:
-        return ()
-    exact = built_sass(wanted.archs, wanted.cuda) if part.provider == "source" else ()
-    folder = context.workspace.inside(part.prefix) / "lib"
-    return library_covers(folder, "libnccl.so.*", wanted.archs, exact)
-
-
-def _raise_own(error: StageError | None, found: tuple[Finding, ...], context: Context) -> None:
-    """Where a step knows more of a failure than its findings say, it is told in its words."""
-    if error is not None:
-        for finding in found:
-            context.reporter.emit(Found(stage=NAME, finding=finding))
-        raise error
-
-
-def _run_step(planned: PlannedStep, item: PlannedPart, context: Context, *, is_guest: bool) -> Completed:
-    """One step, run in the build; its own log holds all that it said."""
-    log = context.workspace.logs / f"{NAME}-{planned.name}.log"
-    if planned.request is not None:
-        context.trees.write(context.workspace.inside(planned.request[0]), planned.request[1])
-    done = None
-    for command in planned.commands:
-        done = context.executor.run(_with_jobs(command, context), log=log, append=done is not None)
-        if done.exit_code != 0:
-            raise _not_seen(done, f"exit code {done.exit_code}") if is_guest else _not_made(item, done)
-    if done is None:
-        raise ValueError(f"step {planned.name} has no command")
-    return done
-
-
-def _with_jobs(command: Command, context: Context) -> Command:
-    """How many compilers at a time is this machine's, and in no plan."""
-    jobs = context.executor.environment().get("MAX_JOBS", "1")
-    return command.model_copy(update={"argv": tuple(text.replace("{jobs}", jobs) for text in command.argv)})
-
-
-def _lay(item: PlannedPart, context: Context) -> None:
-    """Archives into the prefix, each unpacked apart and then moved in; a source lies beside it."""
-    inside, trees, part = context.workspace.inside, context.trees, item.part
-    if not part.is_ours:
-        return
-    fresh = inside(f"{part.prefix}-new")
-    trees.make(inside(part.prefix))
-    for piece in part.pieces:
-        if piece.how == "source":
-            trees.unpack(piece.artifact, inside(SOURCE), strip=piece.strip)
-        elif piece.how == "unpack":
-            trees.unpack(piece.artifact, fresh, strip=piece.strip, only=piece.only or None)
-            trees.merge(fresh / piece.only, inside(part.prefix) / piece.to)
-            trees.remove(fresh)
-
-
-def _not_made(item: PlannedPart, done: Completed) -> StageError:
-    return StageError(
-        "part-not-made",
-        f"{item.part.name} {item.part.version} could not be made of its pieces",
-        why=f"exit code {done.exit_code}",
-        fix="Mend what the lines above name, then run the same command again.",
-        evidence=done.tail[-20:],
-        link=str(done.log),
-    )
-
-
-def _printed(done: Completed, context: Context) -> dict[str, Any]:
-    """The last line that is a document: what the guest script saw."""
-    for line in reversed((context.trees.read(done.log) or "").splitlines()):
-        with suppress(ValueError, RecursionError):
-            seen = json.loads(line)
-            if isinstance(seen, dict):
-                return seen
-    raise _not_seen(done, f"exit code {done.exit_code}; wanted one line of JSON")
-
-
-def _not_seen(done: Completed, why: str) -> StageError:
-    return StageError(
-        "part-not-seen",
-        "a script that looks at a part of the toolchain printed nothing that can be read",
-        why=why,
-        fix="Mend what the lines above name, then run the same command again.",
-        evidence=done.tail[-20:],
-        link=str(done.log),
-    )
 
 
 def _probe(plan: Plan, context: Context) -> dict[str, Any]:
