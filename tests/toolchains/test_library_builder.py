@@ -6,7 +6,13 @@ import pytest
 
 from tests.toolchains.library_samples import library, recipe
 from torchbuild.errors import ConflictError
-from torchbuild.toolchains.library_builder import BUNDLED, BUNDLED_ANSWER, SYSTEM, bundled_answer
+from torchbuild.toolchains.library_builder import (
+    BUNDLED,
+    BUNDLED_ANSWER,
+    SYSTEM,
+    bundled_answer,
+    surveyed,
+)
 from torchbuild.toolchains.provider import Answers, Questions
 
 
@@ -95,3 +101,27 @@ def test_a_path_that_is_none_inside_the_builder_is_refused(path: str) -> None:
     """A ~ is a home to a shell alone."""
     with pytest.raises(ConflictError, match="no place inside the builder"):
         SYSTEM["nccl"].questions(recipe(nccl=library("", "system", path=path)))
+
+
+def test_a_library_of_the_builder_is_the_file_that_was_seen() -> None:
+    """The gate then compares with that file, and not with everything below the prefix."""
+    seen = {
+        "prefix": "/usr",
+        "header": {"path": "/usr/include/nccl.h", "kind": "file"},
+        "library": {"path": "/usr/lib/x86_64-linux-gnu/libnccl.so", "kind": "file"},
+    }
+    asked = recipe(nccl=library("2.22.3", "system"))
+
+    part = SYSTEM["nccl"].part(asked, Answers(builder=surveyed("nccl", seen)))
+
+    assert part.says == {"include": "/usr/include", "library": "/usr/lib/x86_64-linux-gnu/libnccl.so"}
+
+
+def test_a_library_that_the_builder_lacks_is_refused_at_once() -> None:
+    """A run-time package without headers is no library to build with."""
+    seen = {"prefix": "/usr", "header": {"path": "/usr/include/nccl.h", "kind": "missing"}, "library": None}
+
+    with pytest.raises(ConflictError) as caught:
+        SYSTEM["nccl"].part(recipe(nccl=library("2.22.3", "system")), Answers(builder=surveyed("nccl", seen)))
+
+    assert caught.value.reference == "library-not-in-builder"

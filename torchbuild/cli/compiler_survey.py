@@ -17,10 +17,11 @@ from torchbuild.model.command import Command, expand
 from torchbuild.model.recipe import Recipe
 from torchbuild.model.recipe_toolchain import Cuda
 from torchbuild.resolve.environment import BASE
-from torchbuild.toolchains import cuda_builder
+from torchbuild.toolchains import cuda_builder, library_builder, library_look
 from torchbuild.toolchains.host_compiler import Chosen, choose, limits_of, named_of
 from torchbuild.toolchains.host_compiler_names import allows_unsupported, check_names
 from torchbuild.toolchains.host_compiler_seen import builder_of
+from torchbuild.toolchains.wished import LIBRARIES, wished_parts
 
 __all__ = ["CompilerSurvey", "ToolkitSeen"]
 
@@ -34,7 +35,7 @@ class ToolkitSeen:
     chosen: Chosen
     """The compilers."""
     toolkit: dict[str, str]
-    """The builder's own toolkit, as its provider reads it; empty where the build brings one."""
+    """The builder's own toolkit and libraries, as their providers read them; empty where the build brings all."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,7 +52,7 @@ class CompilerSurvey:
     """A folder."""
 
     def look(self, recipe: Recipe, cuda: Cuda) -> ToolkitSeen:
-        """The toolkit, where it is the builder's, and the compiler that it takes.
+        """The toolkit and libraries, where they are the builder's, and the compiler that the toolkit takes.
 
         Raises:
             HostError: ``compiler-missing``, ``compilers-unreadable``, ``survey-unreadable``.
@@ -76,7 +77,22 @@ class CompilerSurvey:
         )
         chosen = choose(builder, limits, named)
         check_names(chosen.cxx, settings)
-        return ToolkitSeen(chosen=chosen, toolkit=toolkit)
+        return ToolkitSeen(chosen=chosen, toolkit=toolkit | self._libraries(recipe, toolkit, chosen.cxx))
+
+    def _libraries(self, recipe: Recipe, toolkit: dict[str, str], cxx: str) -> dict[str, str]:
+        """Libraries of the builder: which file each really is, so that configure is held to that one."""
+        found: dict[str, str] = {}
+        for part in wished_parts(recipe):
+            if part.name in LIBRARIES and part.provider == "system":
+                told = library_look.look_request(
+                    part,
+                    cuda_home=toolkit.get("cuda-prefix") or part.prefix,
+                    cxx=cxx,
+                    scratch=_SCRATCH,
+                    machine=recipe.target.machine,
+                )
+                found |= library_builder.surveyed(part.name, self._ask("look_library", told))
+        return found
 
     def _toolkit(self, recipe: Recipe) -> dict[str, str]:
         return cuda_builder.surveyed(self._ask("look_cuda", cuda_builder.survey_request(recipe, _SCRATCH)))

@@ -6,16 +6,17 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
 from torchbuild.errors import ConflictError
-from torchbuild.knowledge.libraries import library_names
+from torchbuild.knowledge.libraries import library_fact, library_names
 from torchbuild.model.command import BUILD_ROOT
 from torchbuild.model.part import LockedPart, PartName
 from torchbuild.model.recipe import Recipe
 from torchbuild.toolchains.library_wish import cuda_major, library_of, same_release
 from torchbuild.toolchains.provider import Answers, Provider, Questions
 
-__all__ = ["BUNDLED", "BUNDLED_ANSWER", "SYSTEM", "Bundled", "System", "bundled_answer"]
+__all__ = ["BUNDLED", "BUNDLED_ANSWER", "SYSTEM", "Bundled", "System", "bundled_answer", "surveyed"]
 
 BUNDLED_ANSWER = "nccl.bundled"
 """Name of the answer that says which NCCL the tree will build."""
@@ -36,6 +37,16 @@ def bundled_answer(
     """
     pins = dict(submodules) | dict(late) | dict.fromkeys((item.rstrip("/") for item in laid), "laid")
     return next((pins[place] for place in _PLACES if place in pins), "")
+
+
+def surveyed(name: str, seen: Mapping[str, Any]) -> dict[str, str]:
+    """What ``look_library.py`` saw of a library in the builder, as `System.part` reads it."""
+    header, library = (str((seen.get(key) or {}).get("path") or "") for key in ("header", "library"))
+    kinds = {(seen.get(key) or {}).get("kind") for key in ("header", "library")}
+    found = {"prefix": str(seen.get("prefix") or "")}
+    if kinds == {"file"}:
+        found |= {"include": header.rpartition("/")[0], "library": library}
+    return {f"{name}.{key}": value for key, value in found.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +83,8 @@ class System:
         wish = library_of(self.name, recipe)
         known = {key: answers.builder.get(f"{self.name}.{key}", "") for key in ("include", "library")}
         path = (wish.path if wish is not None else None) or "/usr"
+        if f"{self.name}.prefix" in answers.builder and not all(known.values()):
+            raise _not_in_builder(self.name, path)
         return LockedPart(
             name=self.name,
             provider="system",
@@ -117,6 +130,16 @@ class Bundled:
             prefix=f"{BUILD_ROOT}/source/build/nccl",
             says={"pin": pin},
         )
+
+
+def _not_in_builder(name: str, path: str) -> ConflictError:
+    title = library_fact(name).title
+    return ConflictError(
+        "library-not-in-builder",
+        f"the builder has no {title} in {path}",
+        why=(f"seen no header and library of {title} that can be read there", f"wanted both below {path}"),
+        fix=f"Correct {name}.path, add the package that brings it to the builder, or set {name}.from.",
+    )
 
 
 def _no_bundled() -> ConflictError:
