@@ -140,7 +140,7 @@ def mathematics_that_clash(tmp_path: Path) -> None:
 
 
 ENTRIES: dict[str, Entry] = {
-    "B4": Entry(
+    "B4-probe": Entry(
         run=mathematics_that_clash,
         prevented_by=("cuda-probe", "cuda-pairs"),
         promise="headers that clash with the C library are told in seconds, with the cause",

@@ -35,7 +35,7 @@ class ToolkitSeen:
     chosen: Chosen
     """The compilers."""
     toolkit: dict[str, str]
-    """The builder's own toolkit and libraries, as their providers read them; empty where the build brings all."""
+    """What is the builder's own of toolkit and libraries, as their providers read it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
