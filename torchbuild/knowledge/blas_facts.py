@@ -18,6 +18,7 @@ __all__ = [
     "absent_wheels",
     "blas_wheels",
     "openmp_fact",
+    "openmp_names",
     "refused_pair",
 ]
 
@@ -92,6 +93,11 @@ class AbsentFact(Fact):
 def _table(name: str) -> dict[str, Any]:
     text = (files("torchbuild.knowledge") / "data" / f"{name}.toml").read_text(encoding="utf-8")
     return tomllib.loads(text)
+
+
+def openmp_names() -> tuple[str, ...]:
+    """The runtimes that have a row."""
+    return tuple(_table("openmp")["runtime"])
 
 
 @cache

@@ -8,7 +8,7 @@ from importlib.resources import files
 from typing import Any
 
 from packaging.specifiers import SpecifierSet
-from packaging.version import Version
+from packaging.version import InvalidVersion, Version
 
 from torchbuild.model.frozen import Frozen, frozen_value
 
@@ -30,13 +30,12 @@ class TorchPython(Frozen):
     """When, as a date; or ``unconfirmed``."""
 
     def promises(self, python: str) -> bool:
-        """Whether the release says that it is for this Python."""
-        return SpecifierSet(self.python).contains(Version(python).base_version)
+        """Whether the release says that it is for this Python; of what is no version, it does not."""
+        return _within(self.python, python)
 
     def tries(self, python: str) -> bool:
         """Whether upstream builds for it without a promise."""
-        base = Version(python).base_version
-        return bool(self.experimental) and SpecifierSet(self.experimental).contains(base)
+        return bool(self.experimental) and _within(self.experimental, python)
 
 
 class StandaloneFact(Frozen):
@@ -58,11 +57,18 @@ def _table(name: str) -> dict[str, Any]:
     return tomllib.loads(text)
 
 
+def _within(wanted: str, version: str) -> bool:
+    """What leads to a release, such as 2.13.0a0, counts as the release; what is no version is in no range."""
+    try:
+        return SpecifierSet(wanted).contains(Version(version).base_version)
+    except InvalidVersion:
+        return False
+
+
 def torch_python(release: str) -> TorchPython | None:
     """What a release of torch says of Python; None where nobody read it."""
     rows = (TorchPython.model_validate(row) for row in _table("torch_python")["release"])
-    base = Version(release).base_version  # what leads to a release, such as 2.13.0a0, counts as the release
-    return next((row for row in rows if SpecifierSet(row.torch).contains(base)), None)
+    return next((row for row in rows if _within(row.torch, release)), None)
 
 
 @cache

@@ -9,7 +9,25 @@ from torchbuild.model.finding import Finding, Outcome
 from torchbuild.model.frozen import Frozen
 from torchbuild.model.part import LockedPart
 
-__all__ = ["Check", "Checks", "Seen", "Wanted", "equal", "judge", "told"]
+__all__ = [
+    "Check",
+    "Checks",
+    "Seen",
+    "Wanted",
+    "equal",
+    "judge",
+    "lines",
+    "number",
+    "rows",
+    "table",
+    "text",
+    "told",
+]
+
+_MOST = 800
+"""Characters of a finding's text: what a guest printed may have megabytes."""
+_LARGEST = 1 << 63
+"""Bytes, exit codes and counts are below; what is not is no number that anybody measured."""
 
 Seen = Mapping[str, Any]
 """What the guest script of the part printed, as JSON values. What it could not look at is absent or empty."""
@@ -48,5 +66,46 @@ def equal(reference: str, what: str, seen: str, wanted: str) -> Finding:
 
 
 def told(reference: str, what: str, outcome: Outcome, *, seen: str = "", wanted: str = "") -> Finding:
-    """A finding; `what` carries the reason where it is ``not run``."""
-    return Finding(reference=reference, outcome=outcome, what=what, seen=seen, wanted=wanted)
+    """A finding, its texts cut to what people read; `what` carries the reason where it is ``not run``."""
+    one_line = " ".join(_clipped(what).splitlines())
+    return Finding(
+        reference=reference, outcome=outcome, what=one_line, seen=_clipped(seen), wanted=_clipped(wanted)
+    )
+
+
+def _clipped(words: str) -> str:
+    """The beginning and the end, where causes stand. JSON can hold halves of characters: they are marked."""
+    short = words if len(words) <= _MOST else f"{words[: _MOST // 2]} ... {words[-_MOST // 2 :]}"
+    return short.encode("utf-8", "replace").decode("utf-8")
+
+
+def text(seen: Mapping[str, Any], key: str) -> str:
+    """The string at a key; empty for anything else."""
+    value = seen.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def number(value: object) -> int | None:
+    """A whole number; None for anything else, truth values and what nobody can have counted included."""
+    if not isinstance(value, int) or isinstance(value, bool) or abs(value) >= _LARGEST:
+        return None
+    return value
+
+
+def table(seen: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """The table at a key; an empty one for anything else."""
+    value = seen.get(key)
+    return value if isinstance(value, Mapping) else {}
+
+
+def rows(seen: Mapping[str, Any], key: str) -> Mapping[str, Mapping[str, Any]]:
+    """The table of tables at a key; what is none in it stands as an empty one, which is seen and fails."""
+    return {str(name): row if isinstance(row, Mapping) else {} for name, row in table(seen, key).items()}
+
+
+def lines(seen: Mapping[str, Any], key: str) -> tuple[str, ...] | None:
+    """The strings at a key; None where there is no list, or one that holds anything else."""
+    value = seen.get(key)
+    if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
+        return None
+    return tuple(value)
