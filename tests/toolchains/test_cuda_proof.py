@@ -159,6 +159,7 @@ def test_nothing_seen_is_nothing_passed_by() -> None:
 
     assert [item for item in findings if item.outcome == "passed"] == []
     assert {item.reference for item in findings if item.outcome == "not run"} == {
+        "cuda-as-locked",
         "cuda-version-json",
         "cuda-probe-starts",
     }
