@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import takewhile
 from posixpath import basename
 
 from torchbuild.model.finding import Finding, Outcome
 from torchbuild.model.part import PARTS, LockedPart
-from torchbuild.toolchains.openmp_proof import Program, one_runtime, passed_if, program_of
+from torchbuild.toolchains.openmp_proof import Program, lies_below, links, one_runtime, passed_if, program_of
 from torchbuild.toolchains.proof import Checks, Seen, Wanted, equal, told
 
 __all__ = ["CHECKS"]
@@ -26,15 +26,7 @@ _LAYER = re.compile(r"lib(mkl_(?:[a-z]+_thread|sequential))\.")
 
 
 def _links(part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Finding]:
-    """The names that a linker is told are there, and no layer that nobody asked for."""
-    if not part.is_ours:
-        return
-    completed = seen.get("completed")
-    if not isinstance(completed, Mapping):
-        yield told("blas-links", "names for the linker: nothing says that they were made", "not run")
-        return
-    missing = "; ".join(str(item)[:200] for item in completed.get("missing") or ())
-    yield equal("blas-links", f"names for the linker in {part.prefix}", missing or "all there", "all there")
+    yield from links("blas-links", part, seen)
 
 
 def _program(part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Finding]:
@@ -62,7 +54,7 @@ def _lapack(part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Finding]:
         yield told("blas-lapack", "LAPACK", outcome, seen=reason, wanted="dgesdd_")
     else:
         worst = _number(program.value("dgesdd_worst"))
-        good = program.value("dgesdd_info") == "0" and worst is not None and worst <= _WORST
+        good = program.value("dgesdd_info") == "0" and worst is not None and 0 <= worst <= _WORST
         seen_text = f"info {program.value('dgesdd_info')}, worst {program.value('dgesdd_worst')}"
         yield told(
             "blas-lapack",
@@ -91,8 +83,15 @@ def _library(part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Finding]
         what = f"file that {routine} is from"
         if not_run:
             yield not_run
+        elif key not in program.values:
+            yield told("blas-library", f"{what}: the program does not say", "not run")
+        elif "blas" not in part.says:
+            shown, wanted = path or "the program itself", "a library of the BLAS that the lock does not name"
+            yield told("blas-library", what, "failed", seen=shown, wanted=wanted)
         elif part.says.get("linkage") == "static":
-            yield equal("blas-library", what, path or "the program itself", "the program itself")
+            is_itself = program.values[key] == ""
+            shown = "the program itself" if is_itself else path or "something that cannot be read"
+            yield equal("blas-library", what, shown, "the program itself")
         else:
             fault = _fault(part, path)
             yield told(
@@ -110,8 +109,8 @@ def _fault(part: LockedPart, path: str) -> str:
     if word not in basename(path):
         return f"a library called {word}"
     if part.provider == "system":
-        return "a library of the builder" if not path or path.startswith(f"{PARTS}/") else ""
-    return "" if path.startswith(f"{part.prefix}/") else f"a library below {part.prefix}"
+        return "a library of the builder" if not path or lies_below(PARTS, path) else ""
+    return "" if lies_below(part.prefix, path) else f"a library below {part.prefix}"
 
 
 def _version(part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Finding]:

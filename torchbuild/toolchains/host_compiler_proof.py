@@ -31,7 +31,7 @@ def _there(wanted: Wanted, seen: Seen) -> tuple[Builder, Compiler] | None:
     """The builder and the build's compiler in it; None where there is nothing to judge."""
     try:
         builder = builder_of(seen)
-    except HostError:
+    except (HostError, RecursionError):  # what is nested a thousand times was printed by no survey
         return None
     compiler = builder.named(wanted.cxx)
     return (builder, compiler) if compiler is not None else None

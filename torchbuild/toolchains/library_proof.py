@@ -12,9 +12,9 @@ from torchbuild.model.finding import Finding, Outcome
 from torchbuild.model.gpu_arch import parse_arch
 from torchbuild.model.part import LockedPart
 from torchbuild.toolchains.library_wish import numbers, same_release
-from torchbuild.toolchains.proof import Check, Seen, Wanted, told
+from torchbuild.toolchains.proof import Check, Seen, Wanted, lines, number, table, text, told
 
-__all__ = ["CHECKS"]
+__all__ = ["CHECKS", "completed"]
 
 _KINDS = {
     "directory": "a directory",
@@ -24,13 +24,21 @@ _KINDS = {
 }
 
 
-def _table(seen: Seen, key: str) -> Mapping[str, Any]:
-    found = seen.get(key)
-    return found if isinstance(found, Mapping) else {}
-
-
-def _text(seen: Mapping[str, Any], key: str) -> str:
-    return str(seen.get(key) or "")
+def completed(answer: Mapping[str, Any]) -> Finding:
+    """What ``complete_library.py`` printed, as a finding."""
+    what, errors = "the library, completed", lines(answer, "errors")
+    made = (lines(answer, "links"), lines(answer, "programs"))
+    if errors is None or (not errors and None in made):
+        said = "it printed nothing that can be read"
+        return told("library-completed", what, "failed", seen=said, wanted="complete")
+    names = ", ".join(name for found in made for name in found or ()) or "nothing was missing"
+    return told(
+        "library-completed",
+        f"{what}: {names}",
+        "failed" if errors else "passed",
+        seen="; ".join(errors) if errors else "complete",
+        wanted="complete",
+    )
 
 
 def _title(part: LockedPart) -> str:
@@ -39,40 +47,40 @@ def _title(part: LockedPart) -> str:
 
 def _library_version(seen: Seen) -> str:
     """What the library says when it is called, else what stands in its file."""
-    library = _table(seen, "library")
-    return _text(library, "called") or _text(library, "said")
+    library = table(seen, "library")
+    return text(library, "called") or text(library, "said")
 
 
 def _header(part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Finding]:
     """A tree that reads no version goes on with ``?`` or stops far from the reason."""
-    header = _table(seen, "header")
-    kind, path = _text(header, "kind"), _text(header, "path")
+    header = table(seen, "header")
+    kind, path = text(header, "kind"), text(header, "path")
     what = f"the header of {_title(part)}, {path or 'which nobody looked for'}"
     wanted = "a header that tells its version"
     if kind != "file":
         shown = _KINDS.get(kind, kind or "nothing")
         yield told("library-header", what, "failed", seen=shown, wanted=wanted)
-    elif not _text(header, "version"):
-        where = _text(header, "versions")
+    elif not text(header, "version"):
+        where = text(header, "versions")
         yield told("library-header", what, "failed", seen=f"no version in {where or path}", wanted=wanted)
     else:
-        yield told("library-header", what, "passed", seen=_text(header, "version"), wanted=wanted)
+        yield told("library-header", what, "passed", seen=text(header, "version"), wanted=wanted)
 
 
 def _file(part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Finding]:
     """What is linked is a file: a directory is handed to the linker as it is, hours later."""
-    library = _table(seen, "library")
-    kind, path = _text(library, "kind"), _text(library, "path")
+    library = table(seen, "library")
+    kind, path = text(library, "kind"), text(library, "path")
     what = f"the library of {_title(part)}, {path or 'which nobody looked for'}"
-    shown = _text(library, "real") if kind == "file" else _KINDS.get(kind, kind or "nothing")
+    shown = text(library, "real") if kind == "file" else _KINDS.get(kind, kind or "nothing")
     yield told("library-file", what, "passed" if kind == "file" else "failed", seen=shown, wanted="a file")
 
 
 def _agree(part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Finding]:
-    header, library = _text(_table(seen, "header"), "version"), _library_version(seen)
+    header, library = text(table(seen, "header"), "version"), _library_version(seen)
     what = f"header and library of {_title(part)}"
     if not library:
-        why = _text(_table(seen, "library"), "why_not_called") or "it was not looked at"
+        why = text(table(seen, "library"), "why_not_called") or "it was not looked at"
         yield told(
             "library-header-agrees", f"{what}: the library does not tell: {why}", "not run", wanted=header
         )
@@ -88,7 +96,7 @@ def _agree(part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Finding]:
 
 def _version(part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Finding]:
     what = f"release of {_title(part)} in {part.prefix}"
-    version = _library_version(seen) or _text(_table(seen, "header"), "version")
+    version = _library_version(seen) or text(table(seen, "header"), "version")
     if not part.version:
         yield told("library-version", f"{what}: the lock names none", "not run", seen=version)
     else:
@@ -98,7 +106,7 @@ def _version(part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Finding]
 
 def _cuda(part: LockedPart, wanted: Wanted, seen: Seen) -> Iterator[Finding]:
     """One major release is enough: within it, the publisher's libraries go together."""
-    built = _text(_table(seen, "library"), "cuda")
+    built = text(table(seen, "library"), "cuda")
     what = f"CUDA that {_title(part)} was built with"
     if not built or not wanted.cuda:
         why = "its file does not tell" if wanted.cuda else "the lock has no toolkit"
@@ -108,7 +116,7 @@ def _cuda(part: LockedPart, wanted: Wanted, seen: Seen) -> Iterator[Finding]:
         yield told(
             "library-cuda",
             what,
-            "passed" if numbers(built)[:1] == numbers(wanted.cuda)[:1] else "failed",
+            "passed" if major and numbers(built)[:1] == major else "failed",
             seen=built,
             wanted=f"{major[0] if major else wanted.cuda}.x",
         )
@@ -116,7 +124,7 @@ def _cuda(part: LockedPart, wanted: Wanted, seen: Seen) -> Iterator[Finding]:
 
 def _minimum(part: LockedPart, wanted: Wanted, seen: Seen) -> Iterator[Finding]:
     """Below what somebody read in the tree it is refused; below what is only believed it is a suspicion."""
-    version = _text(_table(seen, "header"), "version") or part.version
+    version = text(table(seen, "header"), "version") or _library_version(seen)
     for row in minimums(part.name, wanted.torch) if wanted.torch else ():
         what = f"least {_title(part)} for {wanted.torch} ({row.source}, {row.checked})"
         if not numbers(version):
@@ -146,15 +154,18 @@ def _chips(part: LockedPart, wanted: Wanted, _seen: Seen) -> Iterator[Finding]:
 
 def _program(part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Finding]:
     """The header that is included and the library that is started are what the tree will have."""
-    program = _table(seen, "program")
+    program = table(seen, "program")
     what = f"a small program with {_title(part)}"
-    header, library = _text(program, "header"), _text(program, "library")
-    if "built" not in program:
-        why = _text(program, "why") or "nobody tried"
+    header, library = text(program, "header"), text(program, "library")
+    built, code = program.get("built"), number(program.get("exit"))
+    if not isinstance(built, bool):
+        why = text(program, "why") or "nobody tried"
         yield told("library-program", f"{what}: {why}", "not run")
-    elif not (program["built"] and header and library):
-        state = f"exit code {program.get('exit')}" if program["built"] else "it does not compile and link"
-        said = _text(program, "said").strip()[-500:]
+    elif not (built and code == 0 and header and library):
+        state = (
+            f"exit code {'unknown' if code is None else code}" if built else "it does not compile and link"
+        )
+        said = text(program, "said").strip()[-500:]
         yield told("library-program", what, "failed", seen=f"{state}: {said}", wanted="two versions")
     else:
         outcome: Outcome = "passed" if header == library else "failed"
@@ -163,25 +174,27 @@ def _program(part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Finding]
 
 def _others(part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Finding]:
     """Other copies are no fault: which one the tree took is proven after configure."""
-    others = [item for item in seen.get("others") or () if isinstance(item, Mapping)]
     what = f"other copies of {_title(part)} where the tree searches"
-    if "others" not in seen:
+    others = seen.get("others")
+    if not isinstance(others, list | tuple):
         yield told("library-others", f"{what}: nobody looked", "not run")
     elif not others:
         yield told("library-others", what, "passed", seen="none", wanted="none")
-    for item in others:
-        version = _text(item, "version")
-        shown = f"{_text(item, 'path')}{f' ({version})' if version else ''} in {_text(item, 'where')}"
+    for item in others if isinstance(others, list | tuple) else ():
+        row = item if isinstance(item, Mapping) else {}
+        version = text(row, "version")
+        shown = f"{text(row, 'path')}{f' ({version})' if version else ''} in {text(row, 'where')}"
         told_how = f"{what}; configure must find {part.prefix}, and the gate compares"
-        yield told("library-others", told_how, "warned", seen=shown, wanted="none")
+        seen_text = shown if row else "something that cannot be read"
+        yield told("library-others", told_how, "warned", seen=seen_text, wanted="none")
 
 
 def _one(part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Finding]:
     """Two distributions of one library lay their files over one another, and the last one wins."""
-    if "distributions" not in seen:
+    names = lines(seen, "distributions")
+    if names is None:
         yield told("library-one-distribution", f"distributions of {_title(part)}: nobody looked", "not run")
         return
-    names = [str(name) for name in seen.get("distributions") or ()]
     what = f"distributions of {_title(part)} in the build's Python environment"
     yield told(
         "library-one-distribution",

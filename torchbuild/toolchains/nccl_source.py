@@ -14,7 +14,7 @@ from torchbuild.model.gpu_arch import parse_arch, wanted_sass
 from torchbuild.model.part import LockedPart, LockedPiece, prefix_of
 from torchbuild.model.recipe import Recipe
 from torchbuild.toolchains.library_wish import cuda_major, library_of, same_release, version_wish
-from torchbuild.toolchains.proof import told
+from torchbuild.toolchains.proof import text, told
 from torchbuild.toolchains.provider import Answers, Question, Questions
 
 __all__ = [
@@ -178,7 +178,7 @@ def _noexec(_part: LockedPart, seen: Mapping[str, Any]) -> Iterator[Finding]:
 
 
 def _version(part: LockedPart, seen: Mapping[str, Any]) -> Iterator[Finding]:
-    version = str(seen.get("version") or "")
+    version = text(seen, "version")
     outcome: Outcome = "passed" if same_release(version, part.version) else "failed"
     what = "makefiles/version.mk of NCCL"
     yield told("nccl-source-version", what, outcome, seen=version or "nothing", wanted=part.version)
@@ -186,7 +186,7 @@ def _version(part: LockedPart, seen: Mapping[str, Any]) -> Iterator[Finding]:
 
 def _answers(seen: Mapping[str, Any], key: str) -> dict[str, bool]:
     found = seen.get(key)
-    return {str(path): bool(can) for path, can in found.items()} if isinstance(found, Mapping) else {}
+    return {str(path): can is True for path, can in found.items()} if isinstance(found, Mapping) else {}
 
 
 SOURCE_CHECKS: dict[str, Callable[[LockedPart, Mapping[str, Any]], Iterator[Finding]]] = {

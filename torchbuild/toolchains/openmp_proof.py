@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from posixpath import basename
+from posixpath import basename, normpath
 from typing import Any
 
-from torchbuild.knowledge.blas_facts import openmp_fact
+from torchbuild.knowledge.blas_facts import openmp_fact, openmp_names
 from torchbuild.model.finding import Finding, Outcome
 from torchbuild.model.part import LockedPart
-from torchbuild.toolchains.proof import Checks, Seen, Wanted, equal, told
+from torchbuild.toolchains.proof import Checks, Seen, Wanted, equal, lines, table, text, told
 
-__all__ = ["CHECKS", "Program", "one_runtime", "passed_if", "program_of", "runtimes"]
+__all__ = ["CHECKS", "Program", "lies_below", "links", "one_runtime", "passed_if", "program_of", "runtimes"]
 
 _RUNTIME = re.compile(r"lib(?:gomp|iomp5|omp)(?:-[0-9a-f]+)?\.so(?:\.[0-9]+)*")
 
@@ -27,13 +27,13 @@ class Program:
     values: Mapping[str, Any]
     """What it printed, by key."""
     maps: tuple[str, ...]
-    """Files that were mapped in it."""
+    """Files that were mapped in it; none where nobody looked: each program has some."""
     lapack_error: str
     """Why it was built without LAPACK; empty where it was not."""
 
     def value(self, key: str) -> str:
         """What stands at a key; empty for nothing."""
-        return str(self.values.get(key, ""))
+        return text(self.values, key)
 
 
 def program_of(seen: Seen, name: str) -> Program:
@@ -41,12 +41,12 @@ def program_of(seen: Seen, name: str) -> Program:
     found = seen.get(name)
     if not isinstance(found, Mapping):
         return Program("nobody tried", {}, (), "")
-    values, maps = found.get("values"), found.get("maps")
+    error = found.get("error")
     return Program(
-        str(found.get("error", "")),
-        values if isinstance(values, Mapping) else {},
-        tuple(str(path) for path in maps) if isinstance(maps, list | tuple) else (),
-        str(found.get("lapack_error", "")),
+        error if isinstance(error, str) else "nothing says whether it ran",
+        table(found, "values"),
+        lines(found, "maps") or (),
+        text(found, "lapack_error"),
     )
 
 
@@ -63,20 +63,33 @@ def passed_if(good: bool) -> Outcome:  # noqa: FBT001  the one thing that it is 
 def one_runtime(program: Program, what: str) -> Finding:
     """Two in one process each start their own threads, and the second may end the process."""
     found = runtimes(program)
+    if not program.maps:
+        return told("openmp-one", f"{what}: nobody looked", "not run", wanted="one at most")
     return told(
         "openmp-one", what, passed_if(len(found) <= 1), seen=" ".join(found) or "none", wanted="one at most"
     )
 
 
-def _links(part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Finding]:
+def links(reference: str, part: LockedPart, seen: Seen) -> Iterator[Finding]:
+    """The names that a linker is told are there, and no layer that nobody asked for."""
     if not part.is_ours:
         return
-    completed = seen.get("completed")
-    if not isinstance(completed, Mapping):
-        yield told("openmp-links", "names for the linker: nothing says that they were made", "not run")
+    missing = lines(table(seen, "completed"), "missing")
+    what = f"names for the linker in {part.prefix}"
+    if missing is None:
+        yield told(reference, f"{what}: nothing says that they were made", "not run")
         return
-    missing = "; ".join(str(item)[:200] for item in completed.get("missing") or ())
-    yield equal("openmp-links", f"names for the linker in {part.prefix}", missing or "all there", "all there")
+    shown = "; ".join(item[:200] for item in missing) or "all there"
+    yield told(reference, what, passed_if(not missing), seen=shown, wanted="all there")
+
+
+def lies_below(prefix: str, path: str) -> bool:
+    """Whether a file is the part's, wherever its path winds on the way."""
+    return normpath(path).startswith(f"{prefix}/")
+
+
+def _links(part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Finding]:
+    yield from links("openmp-links", part, seen)
 
 
 def _program(part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Finding]:
@@ -103,12 +116,15 @@ def _runtime(part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Finding]
     program = program_of(seen, "openmp")
     if kind == "none" or program.error:
         return
-    path = program.value("openmp_from")
+    path, what = program.value("openmp_from"), "OpenMP runtime of the program"
+    if kind not in openmp_names():
+        seen_text, wanted = path or "nothing", "a runtime that the lock names"
+        yield told("openmp-runtime", what, "failed", seen=seen_text, wanted=wanted)
+        return
     beginning = openmp_fact(kind).library
     wanted = beginning if part.provider == "system" else f"{beginning} below {part.prefix}"
-    is_there = part.provider == "system" or path.startswith(f"{part.prefix}/")
+    is_there = part.provider == "system" or lies_below(part.prefix, path)
     good = basename(path).startswith(f"{beginning}.") and is_there
-    what = "OpenMP runtime of the program"
     yield told("openmp-runtime", what, passed_if(good), seen=path or "nothing", wanted=wanted)
 
 
@@ -125,7 +141,8 @@ def _version(part: LockedPart, _wanted: Wanted, _seen: Seen) -> Iterator[Finding
 
 
 def _kind(part: LockedPart) -> str:
-    return part.says.get("openmp", "none")
+    """Which runtime; empty where the lock does not say, which is no runtime that is known."""
+    return part.says.get("openmp", "")
 
 
 CHECKS: Checks = {

@@ -9,33 +9,45 @@ from torchbuild.errors import StageError
 from torchbuild.knowledge.runfile_failures import runfile_failure
 from torchbuild.model.finding import Finding, Outcome, failures
 from torchbuild.model.part import LockedPart
-from torchbuild.toolchains.proof import Check, Seen, Wanted, told
+from torchbuild.toolchains.proof import Check, Seen, Wanted, lines, number, table, text, told
 
 __all__ = ["CHECKS", "install_error"]
 
 _GIB = 1 << 30
+_BEGINNING = 20
+"""Characters of a file's first two that are shown: a report may hold more."""
+_LINE = 500
+"""Characters of a line of the installer's that are read."""
 
 
 def _file(part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Finding]:
     """A web page that was saved as an installer begins with no script."""
-    file, size = _map(seen.get("file")), part.pieces[0].artifact.size if part.pieces else None
-    is_right = file.get("begins") == "#!" and size in (None, file.get("size"))
+    file, size = table(seen, "file"), part.pieces[0].artifact.size if part.pieces else None
+    begins, has = text(file, "begins"), number(file.get("size"))
+    is_right = begins == "#!" and has is not None and size in (None, has)
     yield told(
         "runfile-file",
-        f"the runfile {file.get('path', '')}",
+        f"the runfile {text(file, 'path')}",
         "passed" if is_right else "failed",
-        seen=f"begins with {file.get('begins', '')!r}, {file.get('size', 0)} bytes",
+        seen=f"begins with {begins[:_BEGINNING]!r}, {'unknown' if has is None else has} bytes",
         wanted="begins with '#!'" + (f", {size} bytes" if size is not None else ""),
     )
 
 
 def _space(_part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Finding]:
     """Enough space, before the installer runs out of it without saying where."""
-    for place in map(_map, _list(seen.get("space"))):
-        free, need = _number(place.get("free")), _number(place.get("need"))
+    places = [_map(place) for place in _list(seen.get("space"))]
+    if not places:
+        yield told("runfile-space", "free space: nobody looked", "not run")
+    for place in places:
+        free, need = number(place.get("free")), number(place.get("need"))
+        if free is None or need is None:
+            what = f"free space in {text(place, 'path') or 'no place'}: what was seen is no number"
+            yield told("runfile-space", what, "not run")
+            continue
         yield told(
             "runfile-space",
-            f"free space in {place.get('path', '')}",
+            f"free space in {text(place, 'path')}",
             "passed" if free >= need else "failed",
             seen=f"{free / _GIB:.2f} GiB free",
             wanted=f"{need / _GIB:.2f} GiB",
@@ -44,10 +56,13 @@ def _space(_part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Finding]:
 
 def _executable(_part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Finding]:
     """The installer unpacks itself and starts what it has unpacked."""
-    refuses = str(seen.get("temp_refuses", ""))
+    what, refuses = f"programs in the temporary folder {text(seen, 'temp')}", seen.get("temp_refuses")
+    if not isinstance(refuses, str):
+        yield told("runfile-executable", f"{what}: nobody tried", "not run")
+        return
     yield told(
         "runfile-executable",
-        f"programs in the temporary folder {seen.get('temp', '')}",
+        what,
         "failed" if refuses else "passed",
         seen=refuses or "start",
         wanted="start, not mounted noexec",
@@ -56,10 +71,13 @@ def _executable(_part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Find
 
 def _left(_part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Finding]:
     """What an earlier try left, and what could not be removed, poisons this one."""
-    left = [str(name) for name in _list(seen.get("left"))]
+    left, what = lines(seen, "left"), "remains of an earlier installation"
+    if left is None:
+        yield told("runfile-left", f"{what}: nobody looked", "not run")
+        return
     yield told(
         "runfile-left",
-        "remains of an earlier installation",
+        what,
         "failed" if left else "passed",
         seen=", ".join(left) or "none",
         wanted="none",
@@ -68,25 +86,30 @@ def _left(_part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Finding]:
 
 def _foreign(_part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Finding]:
     """A log of its name that belongs to somebody else makes the installer crash, if it sees it."""
-    logs = [f"{log.get('path')} of user {log.get('owner')}" for log in map(_map, _list(seen.get("foreign")))]
-    is_seen = bool(logs) and not seen.get("isolated")
+    what = "logs of other users in the installer's way"
+    if not isinstance(seen.get("foreign"), list):
+        yield told("runfile-foreign-log", f"{what}: nobody looked", "not run")
+        return
+    found = [_map(log) for log in seen["foreign"]]
+    logs = [f"{text(log, 'path') or 'a log'} of user {number(log.get('owner'))}" for log in found]
+    is_seen = bool(logs) and seen.get("isolated") is not True
     yield told(
         "runfile-foreign-log",
-        "logs of other users in the installer's way",
+        what,
         "failed" if is_seen else "passed",
         seen=", ".join(logs) if is_seen else "none",
-        wanted=f"none, or of user {seen.get('user', '')}",
+        wanted=f"none, or of user {number(seen.get('user'))}",
     )
 
 
 def _isolation(_part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Finding]:
     """Its own /tmp and /var/log; a builder that has no right to mount says so."""
-    is_alone = bool(seen.get("isolated"))
+    is_alone = seen.get("isolated") is True
     yield told(
         "runfile-isolation",
         "the installer's /tmp and /var/log",
         "passed" if is_alone else "warned",
-        seen="its own" if is_alone else f"the builder's: {seen.get('isolation_why', '')}",
+        seen="its own" if is_alone else f"the builder's: {text(seen, 'isolation_why')}",
         wanted="its own",
     )
 
@@ -94,13 +117,14 @@ def _isolation(_part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Findi
 def _exit(_part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Finding]:
     """What the installer itself says of its success."""
     if "exit_code" not in seen:
-        hindered = ", ".join(map(str, _list(seen.get("hindered"))))
+        hindered = ", ".join(lines(seen, "hindered") or ("nothing says why",))
         yield told("runfile-exit", f"the installer was not started: {hindered}", "not run")
         return
-    code = seen["exit_code"]
-    late = ", after the time that it had was up" if seen.get("timed_out") else ""
+    code = number(seen["exit_code"])
+    late = "" if seen.get("timed_out") is False else ", after the time that it had was up"
     outcome: Outcome = "passed" if code == 0 and not late else "failed"
-    yield told("runfile-exit", "the installer", outcome, seen=f"exit code {code}{late}", wanted="exit code 0")
+    shown = f"exit code {'unknown' if code is None else code}{late}"
+    yield told("runfile-exit", "the installer", outcome, seen=shown, wanted="exit code 0")
 
 
 def _log(_part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Finding]:
@@ -109,16 +133,21 @@ def _log(_part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Finding]:
         yield told("runfile-log", "the installer was not started, and has no log", "not run")
         return
     logs = [_map(log) for log in _list(seen.get("logs"))]
-    lines = [f"{log.get('path')}: {line}" for log in logs for line in _list(log.get("errors"))]
-    where = ", ".join(str(log.get("path")) for log in logs) or "none was written"
-    outcome: Outcome = "passed" if not lines else "warned" if seen["exit_code"] == 0 else "failed"
-    yield told("runfile-log", f"the installer's log ({where})", outcome, seen="; ".join(lines), wanted="")
+    errors = [(text(log, "path") or "no path", lines(log, "errors")) for log in logs]
+    where = ", ".join(path for path, _ in errors) or "none was written"
+    shown = [f"{path}: {line}" for path, found in errors for line in found or ()]
+    what = f"the installer's log ({where})"
+    if not shown and (not isinstance(seen.get("logs"), list) or None in [found for _, found in errors]):
+        yield told("runfile-log", f"{what}: nobody read it", "not run")
+        return
+    outcome: Outcome = "passed" if not shown else "warned" if number(seen["exit_code"]) == 0 else "failed"
+    yield told("runfile-log", what, outcome, seen="; ".join(shown), wanted="")
 
 
 def _programs(_part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Finding]:
     """What a whole toolkit has: an installer that ended well may have left nothing."""
-    programs = _map(seen.get("programs"))
-    wrong = [f"{name}: {state}" for name, state in sorted(programs.items()) if state != "there"]
+    programs = {str(name): text(table(seen, "programs"), name) for name in table(seen, "programs")}
+    wrong = [f"{name}: {state or 'unknown'}" for name, state in sorted(programs.items()) if state != "there"]
     outcome: Outcome = "failed" if wrong or not programs else "passed"
     yield told(
         "runfile-programs",
@@ -132,9 +161,12 @@ def _programs(_part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Findin
 def _driver(_part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Finding]:
     """The machine's driver is none of our business."""
     if "driver_touched" not in seen:
-        yield told("runfile-driver", "the installer was not started", "not run")
+        yield told("runfile-driver", "the installer: it was not started", "not run")
         return
-    touched = bool(seen["driver_touched"])
+    touched = seen["driver_touched"]
+    if not isinstance(touched, bool):
+        yield told("runfile-driver", "the driver's part of the installer: nobody looked", "not run")
+        return
     yield told(
         "runfile-driver",
         "the driver's part of the installer",
@@ -147,12 +179,15 @@ def _driver(_part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Finding]
 def _outside(_part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Finding]:
     """What it changed in the builder besides."""
     if "outside" not in seen:
-        yield told("runfile-outside", "the installer was not started", "not run")
+        yield told("runfile-outside", "the installer: it was not started", "not run")
         return
-    paths = [str(path) for path in _list(seen["outside"])]
+    paths, what = lines(seen, "outside"), "places of the builder that the installer changed"
+    if paths is None:
+        yield told("runfile-outside", f"{what}: nobody looked", "not run")
+        return
     yield told(
         "runfile-outside",
-        "places of the builder that the installer changed",
+        what,
         "warned" if paths else "passed",
         seen=", ".join(paths) or "none",
         wanted="none",
@@ -182,7 +217,8 @@ def install_error(
     wrong = failures(tuple(findings))
     if not wrong:
         return None
-    known = runfile_failure(_said(seen), _number(seen.get("exit_code"))) if "exit_code" in seen else None
+    code = number(seen.get("exit_code"))
+    known = runfile_failure(_said(seen), code or 0) if "exit_code" in seen else None
     why = [f"{item.what}: seen {item.seen}, wanted {item.wanted or 'no error'}" for item in wrong]
     if known:
         why += [f"cause: {known[0].what}", f"source: {known[0].source}"]
@@ -209,8 +245,8 @@ _FIXES = {
 def _said(seen: Seen) -> list[str]:
     """The output, then the logs."""
     logs = [_map(log) for log in _list(seen.get("logs"))]
-    lines = [*_list(seen.get("output")), *(line for log in logs for line in _list(log.get("tail")))]
-    return [str(line) for line in lines]
+    said = [*_list(seen.get("output")), *(line for log in logs for line in _list(log.get("tail")))]
+    return [line[:_LINE] for line in said if isinstance(line, str)]
 
 
 def _map(value: object) -> dict[str, Any]:
@@ -219,7 +255,3 @@ def _map(value: object) -> dict[str, Any]:
 
 def _list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
-
-
-def _number(value: object) -> int:
-    return value if isinstance(value, int) else 0
