@@ -232,3 +232,32 @@ def test_a_completion_is_a_finding() -> None:
     assert proof.completed({"made": ["lib64"], "problems": []}).outcome == "passed"
     assert proof.completed({"made": [], "problems": ["no cc"]}).seen == "no cc"
     assert proof.completed({}).outcome == "failed"
+
+
+@pytest.mark.parametrize(
+    ("says", "outcomes"),
+    [
+        ({}, []),
+        ({"tree-links-tools-ext": "yes", "tree-knows-cccl": "no"}, ["failed", "warned"]),
+        ({"tree-links-tools-ext": "no", "tree-knows-cccl": "yes"}, ["passed"]),
+    ],
+    ids=["an older lock", "an older tree", "a newer tree"],
+)
+def test_what_the_tree_asks_is_looked_for(says: dict[str, str], outcomes: list[str]) -> None:
+    """By the lock's own words of the tree, which are none of programs; where it says nothing, nothing is told."""
+    part = PART.model_copy(update={"says": PART.says | says})
+    found = judged(recorded("cuda-13.0-wheels"), part)
+
+    assert [item.outcome for item in found if item.reference.startswith("torch-")] == outcomes
+    assert {item.outcome for item in found if item.reference == "cuda-as-locked"} == {"passed"}
+    assert proof.complete_request(part, "/usr/bin/gcc", "/s")["versions"] == PART.says
+
+
+def test_a_program_that_nobody_looked_at_is_not_run() -> None:
+    """The lock names it, and the report does not."""
+    seen = recorded("cuda-13.0-wheels")
+    del seen["programs"]["ptxas"]
+
+    (finding,) = (item for item in judged(seen) if item.outcome == "not run" and "ptxas" in item.what)
+
+    assert (finding.reference, finding.wanted) == ("cuda-as-locked", "13.0.88")

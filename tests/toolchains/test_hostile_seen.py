@@ -37,8 +37,7 @@ from torchbuild.toolchains import (
 )
 from torchbuild.toolchains.proof import Checks, Seen, Wanted, judge
 
-MOST = 1000
-"""Characters of each text of a finding."""
+MOST = 1000  # characters of each text of a finding
 
 
 class Case(NamedTuple):
@@ -257,8 +256,7 @@ def _with(seen: dict[str, Any], way: tuple[Any, ...], value: object) -> dict[str
 
 
 def _has(place: object, key: object) -> bool:
-    is_there = isinstance(place, dict) and key in place
-    return is_there or (isinstance(place, list) and isinstance(key, int) and key < len(place))
+    return key in (range(len(place)) if isinstance(place, list) else place if isinstance(place, dict) else ())
 
 
 def _judged(case: Case, seen: Mapping[str, Any]) -> tuple[Finding, ...]:

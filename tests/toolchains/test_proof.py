@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from torchbuild.model.finding import Finding
 from torchbuild.model.part import LockedPart
-from torchbuild.toolchains.proof import Seen, Wanted, equal, judge, told
+from torchbuild.toolchains.proof import Seen, Wanted, equal, judge, lines, number, rows, table, text, told
 
 PART = LockedPart(name="cuda", provider="apt", version="12.4", prefix="/usr")
 
@@ -25,3 +25,23 @@ def test_each_check_is_told_in_order() -> None:
     assert [item.outcome for item in found] == ["failed", "not run"]
     assert found[0].seen == "12.0"
     assert judge(checks, PART, Wanted(), {"version": "12.4"})[0].outcome == "passed"
+
+
+def test_texts_are_short_and_can_be_written() -> None:
+    """The beginning and the end of megabytes; half a character of JSON is no crash; one line says what it is."""
+    found = told("part-text", "first\nsecond", "failed", seen="a" + "x" * 5_000_000 + "z", wanted="\ud800")
+
+    assert (found.what, found.wanted) == ("first second", "?")
+    assert found.seen.startswith("axx")
+    assert found.seen.endswith("xxz")
+    assert len(found.seen) < 1000
+
+
+def test_readers_take_nothing_for_something() -> None:
+    """A truth value is no number, a number no string, a list of anything else no list of strings."""
+    seen = {"text": 7, "list": ["a", 1], "rows": {"a": 3}, "table": []}
+
+    assert (text(seen, "text"), text(seen, "gone")) == ("", "")
+    assert (number(value=True), number(10**400), number(1.0), number(7)) == (None, None, None, 7)
+    assert (lines(seen, "list"), lines({"list": []}, "list"), lines(seen, "gone")) == (None, (), None)
+    assert (rows(seen, "rows"), table(seen, "table")) == ({"a": {}}, {})
