@@ -155,7 +155,6 @@ def test_another_version_than_the_recipes_is_refused() -> None:
         (GENERIC + IOMP + NAMED, "blas-openmp-contradict"),
         (GENERIC, "blas-library-unnamed"),
         ("[blas]\nfrom = 'path'\n", "blas-path-missing"),
-        ("[blas]\nfrom = 'path'\npath = 'opt/x'\n", "blas-path-missing"),
         ("[openmp]\nfrom = 'path'\n", "blas-path-missing"),
         (BLIS + "[verify]\nrequire = ['svd']\n", "blas-without-lapack"),
         (MKL + "[build]\nenv = { MKL_THREADING = 'GNU' }\n", "mkl-threading-contradicts"),

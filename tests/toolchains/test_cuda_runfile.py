@@ -126,7 +126,7 @@ def test_an_unknown_release_needs_its_address() -> None:
 
 @pytest.mark.parametrize(
     ("version", "near"),
-    [("13.1.9", "13.1.0, 13.1.1, 13.1.2"), ("12.7.0", "12.6.2, 12.6.3, 12.8.0"), ("12", "11.7.1")],
+    [("13.1.9", "13.1.0, 13.1.1, 13.1.2"), ("12.7.0", "12.6.2, 12.6.3, 12.8.0"), ("14.0", "13.4.0, 13.4.1")],
 )
 def test_no_name_is_ever_made_up(version: str, near: str) -> None:
     """A release that is not in the table is refused with its neighbours, before a server answers 404."""

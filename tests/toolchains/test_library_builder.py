@@ -90,17 +90,10 @@ def test_a_commit_says_no_version() -> None:
 
 
 def test_a_library_needs_a_toolkit() -> None:
-    """CPU builds have no use for it."""
+    """CPU builds have no use for it: the rules of a recipe refuse it first, so here it is a mistake of ours."""
     for provider in (SYSTEM["nccl"], BUNDLED["nccl"]):
-        with pytest.raises(ConflictError, match="no CUDA"):
+        with pytest.raises(ValueError, match="without \\[cuda\\]"):
             provider.questions(recipe(cuda="", nccl=library("", "system")))
-
-
-@pytest.mark.parametrize("path", ["~/nccl", "opt/nccl", ""])
-def test_a_path_that_is_none_inside_the_builder_is_refused(path: str) -> None:
-    """A ~ is a home to a shell alone."""
-    with pytest.raises(ConflictError, match="no place inside the builder"):
-        SYSTEM["nccl"].questions(recipe(nccl=library("", "system", path=path)))
 
 
 def test_a_library_of_the_builder_is_the_file_that_was_seen() -> None:

@@ -43,8 +43,6 @@ def test_a_library_is_the_wheel_for_the_recipes_cuda(
 @pytest.mark.parametrize(
     ("name", "cuda", "version", "reference"),
     [
-        ("nccl", "", "2.21.5", "library-without-toolkit"),
-        ("nccl", "12.4.1", "", "library-version-missing"),
         ("nccl", "10.2.89", "2.7.8", "library-wheel-missing"),
         ("magma", "12.4.1", "2.6.1", "library-wheel-missing"),
         ("cusparselt", "11.8.0", "0.6.2", "library-wheel-missing"),
@@ -60,3 +58,12 @@ def test_what_no_wheel_brings_is_refused(name: str, cuda: str, version: str, ref
     assert caught.value.reference == reference
     assert caught.value.why
     assert caught.value.fix
+
+
+@pytest.mark.parametrize(("name", "like"), [("nccl", "2.1"), ("cudnn", "8."), ("cusparselt", "0.")])
+def test_who_misspells_a_release_is_shown_one_of_that_library(name: str, like: str) -> None:
+    """What NCCL's look like helps nobody with cuDNN."""
+    with pytest.raises(ConflictError) as caught:
+        PROVIDERS[name].questions(recipe(cuda="12.4.1", **{name: library("9.1-1+")}))
+
+    assert caught.value.why[1].startswith(f"wanted a version such as {like}")

@@ -42,3 +42,11 @@ def test_versions_agree_as_far_as_both_go(seen: str, wanted: str, *, same: bool)
 def test_numbers_of_anything(version: str, found: tuple[int, ...]) -> None:
     """Whatever a stranger's file says, it is read as far as it is a version."""
     assert numbers(version) == found
+
+
+def test_what_the_rules_refuse_is_a_mistake_of_ours_here() -> None:
+    """No toolkit, or no version: a recipe like that never comes so far."""
+    with pytest.raises(ValueError, match="without"):
+        cuda_major("nccl", recipe(cuda="", nccl=library("2.21.5")))
+    with pytest.raises(ValueError, match="without"):
+        version_wish("nccl", recipe(cuda="12.4.1", nccl=library("")))

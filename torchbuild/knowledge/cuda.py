@@ -1,4 +1,4 @@
-"""CUDA releases: runfiles, drivers, host compilers and architectures, as typed rows read from TOML."""
+"""CUDA releases: runfiles, drivers and architectures, as typed rows read from TOML."""
 
 from __future__ import annotations
 
@@ -17,17 +17,14 @@ __all__ = [
     "ArchWindow",
     "CudaRelease",
     "DriverFloor",
-    "HostLimits",
     "InstallerFact",
     "InstallerOption",
     "Runfile",
     "SpaceRatios",
     "arch_window",
     "compat_floor",
-    "cuda_archs",
     "cuda_release",
     "cuda_releases",
-    "host_limits",
     "installer_fact",
     "installer_options",
     "nearest_releases",
@@ -70,17 +67,6 @@ class CudaRelease(Fact):
     def runfile(self, machine: str) -> Runfile | None:
         """The installer for a processor family; None where there is none."""
         return {"x86_64": self.x86_64, "aarch64": self.aarch64}.get(machine)
-
-
-class HostLimits(Fact):
-    """Host compilers that a release's headers accept."""
-
-    cuda: str
-    """Releases that this is for, a range."""
-    gcc: str
-    """Releases of gcc, a range."""
-    clang: str
-    """Releases of clang, a range."""
 
 
 class ArchWindow(Fact):
@@ -158,7 +144,8 @@ def nearest_releases(version: str) -> tuple[str, ...]:
     if wanted is None:
         return tuple(row.version for row in cuda_releases()[-_NEAREST:])
     known = [row.version for row in cuda_releases()]
-    same = [item for item in known if Version(item).release[:2] == wanted.release[:2]]
+    line = wanted.release[:2]
+    same = [item for item in known if Version(item).release[: len(line)] == line]
     if same:
         return tuple(same[-_NEAREST:])
     place = sum(Version(item) < wanted for item in known)
@@ -171,12 +158,6 @@ def compat_floor(version: str) -> DriverFloor | None:
     return next((row for row in rows if _holds(row.cuda, version)), None)
 
 
-def host_limits(version: str) -> HostLimits | None:
-    """Host compilers that a release's headers accept; None where nobody knows them."""
-    rows = (HostLimits.model_validate(frozen_value(row)) for row in _table()["host"])
-    return next((row for row in rows if _holds(row.cuda, version)), None)
-
-
 @cache
 def _windows() -> tuple[ArchWindow, ...]:
     return tuple(ArchWindow.model_validate(frozen_value(row)) for row in _table()["arch"])
@@ -185,11 +166,6 @@ def _windows() -> tuple[ArchWindow, ...]:
 def arch_window(sm: str) -> ArchWindow | None:
     """Releases that know an architecture such as ``90a``; None where nobody knows it."""
     return next((row for row in _windows() if row.sm == sm), None)
-
-
-def cuda_archs(version: str) -> tuple[str, ...]:
-    """What a release's compilers know, such as ``90a``, oldest hardware first."""
-    return tuple(row.sm for row in _windows() if _holds(row.cuda, version))
 
 
 def installer_options(version: str) -> frozenset[str]:

@@ -75,11 +75,11 @@ def _release(recipe: Recipe) -> str:
     version = recipe.cuda.version if recipe.cuda is not None else None
     fact = redist_product("cuda")
     release = full_release(fact, "cuda.version", version)
-    if release != version or not any(item.name == "cuda_nvcc" for item in cuda_components(release)):
+    if not any(item.name == "cuda_nvcc" for item in cuda_components(release)):
         raise ConflictError(
             "redist-release-unknown",
-            f"cuda.version = {version!r} is no release with archives that this version knows",
-            why=(f"known: {', '.join(fact.releases)} and others from {fact.releases[0]} on ({fact.source})",),
+            f"cuda.version = {version!r} is older than the archives that this version knows",
+            why=(f"known: {', '.join(fact.releases)}, and others from the first on ({fact.source})",),
             fix='Name one of these, or another provider, such as cuda.from = "runfile".',
         )
     return release

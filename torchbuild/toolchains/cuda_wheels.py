@@ -85,6 +85,9 @@ def _refused(cuda: Cuda) -> ConflictError:
     return ConflictError(
         "cuda-wheels-unknown",
         f"nobody has read which wheels CUDA {cuda.version} is made of",
-        why=f"seen {', '.join(known)} in knowledge/data/cuda_wheels.toml; wanted {cuda.version}",
+        why=(
+            f"seen cuda.version = {cuda.version}",
+            f"wanted one of {', '.join(known)} (knowledge/data/cuda_wheels.toml)",
+        ),
         fix='Choose one of these, or set from = "redist" in [cuda].',
     )

@@ -57,28 +57,12 @@ class System:
     """Which."""
 
     def questions(self, recipe: Recipe) -> Questions:
-        """Nothing.
-
-        Raises:
-            ConflictError: ``library-without-toolkit``, ``library-path-not-absolute``.
-        """
+        """Nothing."""
         cuda_major(self.name, recipe)
-        wish = library_of(self.name, recipe)
-        if wish is not None and wish.path is not None and not wish.path.startswith("/"):
-            raise ConflictError(
-                "library-path-not-absolute",
-                f"{self.name}.path is no place inside the builder",
-                why=(f"seen {wish.path}", "wanted an absolute path: nothing makes a home of a ~ in a build"),
-                fix=f"Write {self.name}.path from the root on.",
-            )
         return Questions()
 
     def part(self, recipe: Recipe, answers: Answers) -> LockedPart:
-        """Where it is. The answers may name the real ``prefix``, ``include`` and ``library`` of the part.
-
-        Raises:
-            ConflictError: as `questions`.
-        """
+        """Where it is. The answers may name the real ``prefix``, ``include`` and ``library`` of the part."""
         self.questions(recipe)
         wish = library_of(self.name, recipe)
         known = {key: answers.builder.get(f"{self.name}.{key}", "") for key in ("include", "library")}
@@ -99,11 +83,7 @@ class Bundled:
     """NCCL as the tree itself pins and builds it."""
 
     def questions(self, recipe: Recipe) -> Questions:
-        """Nothing: its source is the tree's, or a late source of it.
-
-        Raises:
-            ConflictError: ``library-without-toolkit``.
-        """
+        """Nothing: its source is the tree's, or a late source of it."""
         cuda_major("nccl", recipe)
         return Questions()
 
@@ -111,7 +91,7 @@ class Bundled:
         """What the tree will make of it.
 
         Raises:
-            ConflictError: ``library-without-toolkit``, ``bundled-nccl-missing``, ``bundled-nccl-differs``.
+            ConflictError: ``bundled-nccl-missing``, ``bundled-nccl-differs``.
         """
         self.questions(recipe)
         pin = answers.builder.get(BUNDLED_ANSWER, "")

@@ -29,8 +29,8 @@ class LibraryWheels:
         """The one wheel.
 
         Raises:
-            ConflictError: ``library-without-toolkit``, ``library-version-missing``,
-                ``library-version-unreadable``, ``library-wheel-missing``, ``library-wheel-too-old``.
+            ConflictError: ``library-version-unreadable``, ``library-wheel-missing``,
+                ``library-wheel-too-old``.
         """
         row, version = self._row(recipe)
         return Questions(wheels=(f"{row.distribution}=={version}",))
@@ -49,18 +49,18 @@ class LibraryWheels:
 
     def _row(self, recipe: Recipe) -> tuple[LibraryWheel, str]:
         major, text = cuda_major(self.name, recipe), version_wish(self.name, recipe)
+        rows = library_wheels(self.name, major)
+        if not rows:
+            raise self._missing(major)
         try:
             version = Version(text)
         except InvalidVersion as error:
             raise ConflictError(
                 "library-version-unreadable",
                 f"the index has no release of {library_fact(self.name).title} called {text}",
-                why=(f"seen {self.name}.version = {text}", "wanted a version such as 2.21.5"),
+                why=(f"seen {self.name}.version = {text}", f"wanted a version such as {rows[0].first}"),
                 fix=f"Correct {self.name}.version.",
             ) from error
-        rows = library_wheels(self.name, major)
-        if not rows:
-            raise self._missing(major)
         if version < Version(rows[0].first):
             raise self._too_old(rows, text)
         return next(row for row in reversed(rows) if Version(row.first) <= version), text

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from torchbuild.errors import ConflictError
-from torchbuild.knowledge.libraries import library_fact
 from torchbuild.model.recipe import Recipe
 from torchbuild.model.recipe_toolchain import Library
 
@@ -20,15 +18,10 @@ def cuda_major(name: str, recipe: Recipe) -> str:
     """Major release of the toolkit that a library is for.
 
     Raises:
-        ConflictError: ``library-without-toolkit``.
+        ValueError: the recipe has none, which its rules refuse.
     """
     if recipe.cuda is None:
-        raise ConflictError(
-            "library-without-toolkit",
-            f"the recipe asks for {library_fact(name).title} and for no CUDA",
-            why=(f"seen the table [{name}]", "wanted a table [cuda]: the library is of no use without it"),
-            fix=f"Add [cuda] with its version, or remove [{name}].",
-        )
+        raise ValueError(f"[{name}] without [cuda]: no rule refused it")
     return recipe.cuda.version.split(".")[0]
 
 
@@ -36,16 +29,11 @@ def version_wish(name: str, recipe: Recipe) -> str:
     """The release that the recipe names.
 
     Raises:
-        ConflictError: ``library-version-missing``.
+        ValueError: it names none, which its rules refuse.
     """
     wish = library_of(name, recipe)
     if wish is None or not wish.version:
-        raise ConflictError(
-            "library-version-missing",
-            f"the recipe does not say which {library_fact(name).title}",
-            why=(f"seen no {name}.version", "wanted a release: what is newest changes from day to day"),
-            fix=f"Set {name}.version.",
-        )
+        raise ValueError(f"[{name}] without a version: no rule refused it")
     return wish.version
 
 

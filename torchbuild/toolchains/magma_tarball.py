@@ -15,7 +15,7 @@ def questions(recipe: Recipe) -> Questions:
     """The archive.
 
     Raises:
-        ConflictError: ``library-without-toolkit``, ``library-version-missing``, ``magma-archive-unnamed``.
+        ConflictError: ``magma-archive-unnamed``.
     """
     return Questions(files=(_archive(recipe),))
 

@@ -48,7 +48,7 @@ def questions(recipe: Recipe) -> Questions:
     """The archive of the source.
 
     Raises:
-        ConflictError: ``library-without-toolkit``, ``library-version-missing``, ``nccl-source-unnamed``.
+        ConflictError: ``nccl-source-unnamed``.
     """
     locator, sha256 = _archive(recipe)
     return Questions(files=(Question(locator=locator, sha256=sha256),))
