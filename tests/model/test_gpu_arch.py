@@ -31,7 +31,7 @@ def test_a_list_asks_for_code_and_for_ptx() -> None:
     assert wanted_ptx(archs) == ("compute_120",)
 
 
-@pytest.mark.parametrize("text", ["90", "9", "9.0b", "sm_90", "9.0 +PTX", ""])
+@pytest.mark.parametrize("text", ["90", "9", "9.0b", "sm_90", "9.0 +PTX", "", "0.0", "09.0", "120.0"])
 def test_what_is_no_architecture_is_refused(text: str) -> None:
     """A misread list would build for other chips."""
     with pytest.raises(ValueError, match="no architecture"):

@@ -16,6 +16,8 @@ LEAST: dict[str, Any] = {
     "wheel": {"version": "2.6.0"},
     "cuda": {"version": "12.4.1", "from": "redist", "archs": ("9.0",)},
 }
+RUNFILE = {"version": "12.4.1", "archs": ("9.0",), "from": "runfile"}
+TARBALL = {"version": "2.21.5", "from": "tarball"}
 
 
 def wrong(**tables: Any) -> list[str]:
@@ -38,11 +40,21 @@ def test_a_good_recipe_has_none() -> None:
         ({"cuda": {"version": "12.4.1", "archs": ("9.0", "9.0+PTX")}}, "cuda.archs[1]"),
         ({"cuda": {"version": "12.4.1", "archs": ("9.0",), "path": "/usr/local/cuda"}}, "cuda.path"),
         ({"cuda": {"version": "12.4.1", "archs": ("9.0",), "from": "system"}}, "cuda.path"),
-        ({"cuda": {"version": "12.4.1", "archs": ("9.0",), "from": "system", "path": "x"}}, "cuda.path"),
+        (
+            {"cuda": {"version": "12.4.1", "archs": ("9.0",), "from": "system", "path": "/torchbuild/store"}},
+            "cuda.path",
+        ),
+        ({"cuda": RUNFILE | {"archive": ""}}, "cuda.archive"),
+        ({"cuda": RUNFILE | {"archive": "./cuda_12.4.1_550.54.15_linux.run"}}, "cuda.archive"),
+        ({"cuda": RUNFILE | {"archive": "https://bob:s3cret@example.org/x.run"}}, "cuda.archive"),
         ({"cuda": {"version": "12.4.1", "archs": ("9.0",), "archive": "nvidia:x"}}, "cuda.archive"),
         ({"nccl": {}}, "nccl.version"),
         ({"nccl": {"from": "bundled", "version": "2.21.5"}}, "nccl.version"),
         ({"nccl": {"version": "2.21.5", "path": "/usr"}}, "nccl.path"),
+        ({"nccl": {"from": "system", "path": "/torchbuild"}}, "nccl.path"),
+        ({"nccl": TARBALL | {"archive": ""}}, "nccl.archive"),
+        ({"nccl": TARBALL | {"archive": "https://example.org/x.txz?token=s3cret"}}, "nccl.archive"),
+        ({"cudnn": {"version": "9.1", "from": "tarball", "archive": "/opt/cudnn.txz"}}, "cudnn.archive"),
         ({"nccl": {"version": "2.21.5", "sha256": "0" * 64}}, "nccl.sha256"),
         ({"cudnn": {"version": "9.1", "from": "source"}}, "cudnn.from"),
         ({"cudnn": {"from": "bundled"}}, "cudnn.from"),
@@ -55,7 +67,13 @@ def test_a_good_recipe_has_none() -> None:
         ),
         ({"build": {"env": {"CUDA_HOME": "/opt"}}}, "build.env.CUDA_HOME"),
         ({"build": {"cmake": {"TORCH_CUDA_ARCH_LIST": "9.0"}}}, "build.cmake.TORCH_CUDA_ARCH_LIST"),
+        ({"build": {"cmake": {"CMAKE_CUDA_ARCHITECTURES": "90"}}}, "build.cmake.CMAKE_CUDA_ARCHITECTURES"),
+        ({"build": {"cmake": {"CMAKE_CUDA_COMPILER": "/x"}}}, "build.cmake.CMAKE_CUDA_COMPILER"),
+        ({"build": {"cmake": {"CMAKE_CUDA_HOST_COMPILER": "g"}}}, "build.cmake.CMAKE_CUDA_HOST_COMPILER"),
         ({"blas": {"version": "1"}}, "blas.version"),
+        ({"blas": {"path": "/opt/blas"}}, "blas.path"),
+        ({"blas": {"from": "path", "path": "/torchbuild/parts/blas"}}, "blas.path"),
+        ({"openmp": {"path": "/opt/omp"}}, "openmp.path"),
         ({"openmp": {"from": "path"}}, "openmp.path"),
     ],
 )
@@ -70,6 +88,23 @@ def test_a_library_of_the_toolkit_needs_the_toolkit() -> None:
     recipe = Recipe.model_validate(plain | {"nccl": {"version": "2.21.5"}})
 
     assert [item.path for item in toolchain_problems(recipe)] == ["nccl"]
+
+
+@pytest.mark.parametrize("value", [True, 1, "ON", "yes"])
+def test_cuda_without_its_table_is_refused(value: object) -> None:
+    """Else CMake would search by itself, and whatever toolkit it finds would be in the wheel and in no lock."""
+    plain = {key: value for key, value in LEAST.items() if key != "cuda"}
+    recipe = Recipe.model_validate(plain | {"build": {"flags": {"USE_CUDA": value}}})
+
+    (problem,) = toolchain_problems(recipe)
+    assert problem.path == "build.flags.USE_CUDA"
+    assert "[cuda]" in problem.wanted
+
+
+def test_a_toolkit_of_the_recipe_has_a_digest_of_the_recipe() -> None:
+    """With or without an address: the known installer's bytes are then compared with it."""
+    assert wrong(cuda=RUNFILE | {"sha256": "0" * 64}) == []
+    assert wrong(cuda=RUNFILE | {"sha256": "0" * 64, "archive": "file:cuda.run"}) == []
 
 
 def test_a_cpu_recipe_may_name_what_it_likes() -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 __all__ = ["Arch", "parse_arch", "wanted_ptx", "wanted_sass"]
 
-_ARCH = re.compile(r"(?P<major>[0-9]+)\.(?P<minor>[0-9])(?P<family>[af]?)(?P<ptx>\+PTX)?")
+_ARCH = re.compile(r"(?P<major>[1-9][0-9]?)\.(?P<minor>[0-9])(?P<family>[af]?)(?P<ptx>\+PTX)?")
 
 
 @dataclass(frozen=True, order=True, slots=True)

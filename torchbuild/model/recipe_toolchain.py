@@ -8,7 +8,7 @@ from pydantic import Field
 
 from torchbuild.model.artifact import Sha256
 from torchbuild.model.frozen import Documented
-from torchbuild.model.recipe_words import GpuArch, Program, Release
+from torchbuild.model.recipe_words import BuilderPath, CudaVersion, GpuArch, Program, Release
 
 __all__ = ["Blas", "Cuda", "Library", "Openmp", "Python", "Toolchain"]
 
@@ -45,20 +45,22 @@ class Toolchain(Documented):
 class Cuda(Documented):
     """The CUDA toolkit. Absent table: a CPU build."""
 
-    version: Release
+    version: CudaVersion
     """Release, such as ``12.4.1``."""
     source: Literal["runfile", "redist", "wheels", "apt", "system"] = Field(default="redist", alias="from")
     """Who provides it: NVIDIA's installer, NVIDIA's archives, wheels of the Python index, the builder image's
     own distribution, or a directory of the builder that is only looked at."""
     archs: tuple[GpuArch, ...] = ()
     """Architectures, such as ``9.0`` or ``8.6+PTX``. Default: from ``target.gpus``."""
-    path: str | None = None
+    path: BuilderPath | None = None
     """Where it is, absolute inside the builder, with ``from = "system"``; with ``from = "apt"`` by default
     ``/usr``."""
     archive: str | None = None
-    """Locator of the installer, with ``from = "runfile"``. Default: the one that is known for the release."""
+    """Locator of the installer, with ``from = "runfile"``; ``file:NAME.run`` is a file beside the recipe.
+    Default: the one that is known for the release."""
     sha256: Sha256 | None = None
-    """Digest of `archive`. Default: computed from the bytes when they are first seen, and said to be."""
+    """Digest of the installer, whether `archive` names it or the release does. Default: computed from the
+    bytes when they are first seen, and said to be."""
 
 
 class Library(Documented):
@@ -71,12 +73,13 @@ class Library(Documented):
     )
     """Who provides it: the publisher's archive, a wheel of the Python index, its source, built here; a
     directory of the builder; or the tree itself."""
-    path: str | None = None
+    path: BuilderPath | None = None
     """Its prefix, absolute inside the builder, with ``from = "system"``. Default: ``/usr``."""
     archive: str | None = None
     """Locator of the archive, with ``from = "tarball"`` or ``"source"``. Default: the one that is known."""
     sha256: Sha256 | None = None
-    """Digest of `archive`. Default: the publisher's, else computed when the bytes are first seen."""
+    """Digest of the archive, whether `archive` names it or the release does. Default: the publisher's, else
+    computed when the bytes are first seen."""
 
 
 class Blas(Documented):
@@ -88,7 +91,7 @@ class Blas(Documented):
     """Who provides it."""
     version: Release | None = None
     """Release, with ``from = "wheels"``. Default: the newest."""
-    path: str | None = None
+    path: BuilderPath | None = None
     """Its prefix, with ``from = "path"``."""
 
 
@@ -101,5 +104,5 @@ class Openmp(Documented):
     """Who provides it."""
     version: Release | None = None
     """Release, with ``from = "wheels"``. Default: the newest."""
-    path: str | None = None
+    path: BuilderPath | None = None
     """Its prefix, with ``from = "path"``."""

@@ -13,6 +13,8 @@ __all__ = [
     "LOCAL",
     "MODULE",
     "PATTERNS",
+    "BuilderPath",
+    "CudaVersion",
     "DebianWord",
     "FlagValue",
     "Glibc",
@@ -25,8 +27,10 @@ __all__ = [
 ]
 
 _NAME = r"^[a-z0-9][a-z0-9._-]*$"
-_RELEASE = r"^[0-9]+(\.[0-9]+)*([a-z0-9.+-]*)$"
-_GPU_ARCH = r"^[0-9]+\.[0-9][af]?(\+PTX)?$"
+_RELEASE = r"^[0-9]+(\.[0-9]+)*([a-z0-9.+-]*[a-z0-9+])?$"
+_CUDA = r"^[1-9][0-9]?\.(0|[1-9][0-9]?)(\.(0|[1-9][0-9]{0,2}))?$"
+_BUILDER_PATH = r"^(/\.?[A-Za-z0-9_+@~-][A-Za-z0-9._+@~-]*)+/?$"
+_GPU_ARCH = r"^[1-9][0-9]?\.[0-9][af]?(\+PTX)?$"
 _VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]*$"
 LOCAL = r"^[a-z0-9]+(\.[a-z0-9]+)*$"
 _GLIBC = r"^[0-9]{1,4}\.[0-9]{1,4}$"
@@ -45,6 +49,8 @@ PATTERNS = {
     BYTE_SIZE: BYTE_SIZE_WORDS,
     _NAME: "lower-case letters, digits and . _ -, first a letter or a digit",
     _RELEASE: "a version such as 12.4.1",
+    _CUDA: "a release of two or three numbers, such as 12.4 or 12.4.1",
+    _BUILDER_PATH: "an absolute path inside the builder: letters, digits and . _ + @ ~ -, and no ..",
     _GPU_ARCH: "N.N, then perhaps a or f, then perhaps +PTX",
     _VARIABLE: "a variable's name: letters, digits and _, first no digit",
     LOCAL: "lower-case letters and digits, in parts separated by dots",
@@ -58,7 +64,9 @@ PATTERNS = {
 """Each pattern of the recipe in words, for messages."""
 
 Name = Annotated[str, StringConstraints(pattern=_NAME, max_length=100)]
-Release = Annotated[str, StringConstraints(pattern=_RELEASE)]
+Release = Annotated[str, StringConstraints(pattern=_RELEASE, max_length=64)]
+CudaVersion = Annotated[str, StringConstraints(pattern=_CUDA)]
+BuilderPath = Annotated[str, StringConstraints(pattern=_BUILDER_PATH, max_length=1000)]
 GpuArch = Annotated[str, StringConstraints(pattern=_GPU_ARCH)]
 DebianWord = Annotated[str, StringConstraints(pattern=_DEBIAN_WORD, max_length=100)]
 Glibc = Annotated[str, StringConstraints(pattern=_GLIBC)]

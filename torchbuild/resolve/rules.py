@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
-from urllib.parse import urlsplit
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
@@ -13,6 +12,7 @@ from packaging.version import InvalidVersion, Version
 from torchbuild.errors import Problem, RecipeError
 from torchbuild.model.inner_path import leaves
 from torchbuild.model.recipe import Overlay, Recipe, Series, Source
+from torchbuild.resolve.addresses import address_problems
 from torchbuild.resolve.decode import invalid
 from torchbuild.resolve.image_rules import image_problems
 from torchbuild.resolve.lines import Places
@@ -85,24 +85,12 @@ def _source(where: str, source: Source) -> Iterator[Problem]:
 
 def _digest(where: str, archive: str | None, sha256: str | None) -> Iterator[Problem]:
     """A publisher's digest is read for ``debian:`` locators; any other archive needs one in the recipe."""
-    if archive == "":
-        yield _problem(f"{where}.archive", shown(archive), "a locator or a path")
-    elif archive is not None and sha256 is None and not archive.startswith("debian:"):
+    if archive and sha256 is None and not archive.startswith("debian:"):
         yield _problem(f"{where}.sha256", "nothing", f"the digest of {archive}")
     if archive is None and sha256 is not None:
         yield _problem(f"{where}.sha256", shown(sha256), "no digest without an archive")
-    if archive is not None and "://" in archive and _holds_credentials(archive):
-        wanted = "an address without credentials: it goes into the lock; put them into ~/.netrc"
-        yield _problem(f"{where}.archive", "an address with a user or a query", wanted)
-
-
-def _holds_credentials(address: str) -> bool:
-    """A user part or a query: both are where tokens stand, and a lock is published."""
-    try:
-        parts = urlsplit(address)
-    except ValueError:  # http://[x: no address at all, which is told where it is fetched
-        return False
-    return "@" in parts.netloc or bool(parts.query)
+    if archive is not None:
+        yield from address_problems(f"{where}.archive", archive)
 
 
 def _series(where: str, series: Series) -> Iterator[Problem]:
@@ -151,8 +139,6 @@ def _builder(recipe: Recipe) -> Iterator[Problem]:
             SpecifierSet(bounds)
         except InvalidSpecifier:
             yield _problem(f"toolchain.{key}", shown(bounds), "bounds such as >=3.18,<4")
-    if recipe.blas is not None and recipe.blas.source != "path" and recipe.blas.path is not None:
-        yield _problem("blas.path", shown(recipe.blas.path), 'no path unless from = "path"')
     if recipe.verify.level == "static" and recipe.verify.packages:
         yield _problem("verify.packages", shown(recipe.verify.packages), "none: level static runs nothing")
     if recipe.machine.executor == "container" and recipe.image is None:

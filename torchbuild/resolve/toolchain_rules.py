@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchbuild.errors import Problem
+from torchbuild.model.command import BUILD_ROOT
 from torchbuild.model.gpu_arch import parse_arch
 from torchbuild.model.recipe import Recipe
 from torchbuild.model.recipe_toolchain import Blas, Cuda, Library, Openmp
+from torchbuild.resolve.addresses import locator_problems
 from torchbuild.resolve.problems import shown
 from torchbuild.toolchains import library_environment
 from torchbuild.toolchains.wished import LIBRARIES
@@ -16,6 +18,10 @@ __all__ = ["toolchain_problems"]
 
 _ON = ("1", "ON", "TRUE", "YES", "Y")
 _OWNED = {
+    "CMAKE_CUDA_ARCHITECTURES": "cuda.archs",
+    "CMAKE_CUDA_COMPILER": "cuda",
+    "CMAKE_CUDA_COMPILER_LAUNCHER": "toolchain.compiler_cache",
+    "CMAKE_CUDA_HOST_COMPILER": "toolchain.cxx",
     "CUDACXX": "cuda",
     "CUDAHOSTCXX": "toolchain.cxx",
     "CUDAToolkit_ROOT": "cuda",
@@ -88,8 +94,10 @@ def _places(
     if table.path is not None and table.source not in with_path:
         wanted = f"no path unless from is {' or '.join(with_path)}"
         yield _problem(f"{name}.path", shown(table.path), wanted)
-    if table.path is not None and not table.path.startswith("/"):
-        yield _problem(f"{name}.path", shown(table.path), "an absolute path inside the builder")
+    elif table.path is not None:
+        yield from _path(name, table.path)
+    if table.archive is not None and table.source in with_archive:
+        yield from locator_problems(f"{name}.archive", table.archive)
     for key in ("archive", "sha256"):
         value = getattr(table, key)
         if value is not None and table.source not in with_archive:
@@ -97,11 +105,25 @@ def _places(
             yield _problem(f"{name}.{key}", shown(value), wanted)
 
 
+def _path(name: str, path: str) -> Iterator[Problem]:
+    """What lies in the build's own place is not the builder's, and is made anew for every build."""
+    if f"{path.rstrip('/')}/".startswith(f"{BUILD_ROOT}/"):
+        yield _problem(
+            f"{name}.path", shown(path), f"a place of the builder: {BUILD_ROOT} is the build's own"
+        )
+
+
 def _switch(recipe: Recipe) -> Iterator[Problem]:
     """The switch of the toolkit itself; those of libraries are weighed with their own."""
     value = recipe.build.flags.get("USE_CUDA")
-    if recipe.cuda is not None and value is not None and str(value).upper() not in _ON:
+    if value is None:
+        return
+    is_on = str(value).upper() in _ON
+    if recipe.cuda is not None and not is_on:
         yield _problem("build.flags.USE_CUDA", shown(value), "ON, or no table: [cuda] says so")
+    if recipe.cuda is None and is_on:
+        wanted = "a table [cuda] with it: else CMake would take whatever toolkit it finds"
+        yield _problem("build.flags.USE_CUDA", shown(value), wanted)
 
 
 def _variables(recipe: Recipe) -> Iterator[Problem]:
@@ -109,12 +131,17 @@ def _variables(recipe: Recipe) -> Iterator[Problem]:
         return
     for table, rows in (("build.env", recipe.build.env), ("build.cmake", recipe.build.cmake)):
         for name in rows:
-            if name in _OWNED:
+            # those of CMake are told to leave build.env whatever they are
+            if name in _OWNED and not (table == "build.env" and name.startswith("CMAKE_")):
                 yield _problem(f"{table}.{name}", f"the name {shown(name)}", _OWNED[name])
 
 
 def _algebra(name: str, table: Blas | Openmp) -> Iterator[Problem]:
     if table.version is not None and table.source != "wheels":
         yield _problem(f"{name}.version", shown(table.version), 'no version unless from = "wheels"')
-    if table.source == "path" and (table.path is None or not table.path.startswith("/")):
-        yield _problem(f"{name}.path", shown(table.path), 'an absolute path: from = "path"')
+    if table.source == "path" and table.path is None:
+        yield _problem(f"{name}.path", "nothing", 'an absolute path: from = "path"')
+    if table.source != "path" and table.path is not None:
+        yield _problem(f"{name}.path", shown(table.path), 'no path unless from = "path"')
+    elif table.path is not None:
+        yield from _path(name, table.path)
