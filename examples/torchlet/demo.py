@@ -21,6 +21,8 @@ DIST = DEMO / "dist"
 RECIPE = HERE.relative_to(ROOT) / "recipe.toml"
 TORCHBUILD = Path(sys.executable).with_name("torchbuild")
 REFUSED = 8
+NO_MPI = "build.cmake.CMAKE_DISABLE_FIND_PACKAGE_MPI=TRUE"
+"""Finds none even where there is one."""
 PROVEN = {
     "toolchain": "interpreter, build requirements and compilers are those of the lock",
     "configure": "CMake made of the request what was asked for; looked at before anything was compiled",
@@ -44,9 +46,10 @@ def main() -> int:
     if code:
         return code
     show_wheel()
-    say("the same, asked for CUDA where there is no nvcc: the project's CMake turns it off with a warning")
-    lost = ("--set", "name=torchlet-lost", "--set", "build.flags.USE_CUDA=true")
-    code = torchbuild("build", "lost", *lost, "--set", "build.env.CUDACXX=/no/nvcc", "--until", "configure")
+    say("the same, asked for MPI where none is found: the project's CMake turns it off with a warning")
+    lost = ("name=torchlet-lost", "build.flags.USE_DISTRIBUTED=true", "build.flags.USE_MPI=true", NO_MPI)
+    settings = (word for setting in lost for word in ("--set", setting))
+    code = torchbuild("build", "lost", *settings, "--until", "configure")
     if code != REFUSED:
         return code or 1
     show_next()

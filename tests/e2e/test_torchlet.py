@@ -144,10 +144,14 @@ TAKES_PYTHON = 's#"Python_EXECUTABLE": sys.executable#"Python_EXECUTABLE": "/tor
 OTHER_PYTHON = ["python", "-m", "venv", "--system-site-packages", "--without-pip", "/torchbuild/other"]
 
 REFUSALS: dict[str, tuple[str, tuple[str, ...], str]] = {
-    "lost-cuda": (
+    "lost-mpi": (
         "setup-py",
-        ("build.flags.USE_CUDA=true", 'build.env.CUDACXX="/no/nvcc"'),
-        "[gate-flag] USE_CUDA (build.flags.USE_CUDA): wanted ON, got OFF",
+        (
+            "build.flags.USE_DISTRIBUTED=true",
+            "build.flags.USE_MPI=true",
+            'build.cmake.CMAKE_DISABLE_FIND_PACKAGE_MPI="TRUE"',
+        ),
+        "[gate-flag] USE_MPI (build.flags.USE_MPI): wanted ON, got OFF",
     ),
     "no-numpy": (
         "setup-py",
