@@ -32,7 +32,8 @@ def test_a_distribution_s_toolkit_is_usr() -> None:
     assert (found["CUDA_HOME"], found["CUDACXX"]) == ("/usr", "/usr/bin/nvcc")
 
 
-def test_its_programs_come_first_in_path() -> None:
-    """Unless PATH names them already: /usr/bin must not come before the build's own environment."""
-    assert cuda_path(OURS, "/venv/bin:/usr/bin") == "/torchbuild/parts/cuda/bin:/venv/bin:/usr/bin"
-    assert cuda_path(USR, "/venv/bin:/usr/bin:/bin") == "/venv/bin:/usr/bin:/bin"
+def test_its_programs_come_before_the_builder_s_in_path() -> None:
+    """After the build's own environment, unless PATH names them already: no toolkit's ninja is the gate's."""
+    assert cuda_path(OURS, "{venv}/bin:/usr/bin") == "{venv}/bin:/torchbuild/parts/cuda/bin:/usr/bin"
+    assert cuda_path(OURS, "/usr/bin:/bin") == "/torchbuild/parts/cuda/bin:/usr/bin:/bin"
+    assert cuda_path(USR, "{venv}/bin:/usr/bin:/bin") == "{venv}/bin:/usr/bin:/bin"

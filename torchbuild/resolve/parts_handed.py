@@ -11,7 +11,7 @@ from torchbuild.model.part import LockedPart
 from torchbuild.model.recipe import Recipe
 from torchbuild.resolve.variables import BASE
 from torchbuild.toolchains import blas_environment, library_environment
-from torchbuild.toolchains.cuda_environment import cuda_environment
+from torchbuild.toolchains.cuda_environment import cuda_environment, cuda_path
 from torchbuild.toolchains.host_compiler_names import compiler_environment, compiler_expectations
 from torchbuild.toolchains.wished import arch_list, wished_parts
 
@@ -43,7 +43,7 @@ def parts_environment(
         return environ
     environ |= compiler_environment(compilers["CC"], compilers["CXX"], recipe.build.env)
     environ |= cuda_environment(cuda, compilers["CXX"]) | library_environment.environment(parts, declared)
-    environ |= {"PATH": _path(cuda), "TORCH_CUDA_ARCH_LIST": arch_list(recipe)}
+    environ |= {"PATH": cuda_path(cuda, BASE["PATH"]), "TORCH_CUDA_ARCH_LIST": arch_list(recipe)}
     if compilers.get("LAUNCHER"):
         environ["CMAKE_CUDA_COMPILER_LAUNCHER"] = compilers["LAUNCHER"]
     return environ
@@ -52,13 +52,6 @@ def parts_environment(
 def by_name(parts: Parts) -> dict[str, LockedPart]:
     """The parts by what they are."""
     return {part.name: part for part in parts}
-
-
-def _path(cuda: LockedPart) -> str:
-    """Our ninja first, then the toolkit's programs, unless they are where all programs are."""
-    first, *others = BASE["PATH"].split(":")
-    ours = f"{cuda.prefix.rstrip('/')}/bin"
-    return ":".join([first, *([] if ours in others else [ours]), *others])
 
 
 def parts_definitions(parts: Parts, era: EraFact) -> dict[str, str]:

@@ -1,8 +1,9 @@
-"""Wheels that hold a part below their data: what to ask the index for, and the pieces that they become."""
+"""BLAS and OpenMP alike: wheels that hold a part below their data, and what the builder has."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from posixpath import normpath
 
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 from packaging.version import InvalidVersion
@@ -10,9 +11,13 @@ from packaging.version import InvalidVersion
 from torchbuild.errors import ConflictError
 from torchbuild.knowledge.blas_facts import BlasWheel
 from torchbuild.model.artifact import Artifact
-from torchbuild.model.part import LockedPiece
+from torchbuild.model.part import LockedPart, LockedPiece, PartName, prefix_of
+from torchbuild.model.recipe_toolchain import Blas, Openmp
 
-__all__ = ["data_pieces", "requirements"]
+__all__ = ["builder_part", "requirements", "wheels_part"]
+
+_USUAL = "/usr"
+"""Where a distribution puts what it has."""
 
 
 def requirements(rows: Sequence[BlasWheel], version: str | None) -> tuple[str, ...]:
@@ -20,7 +25,37 @@ def requirements(rows: Sequence[BlasWheel], version: str | None) -> tuple[str, .
     return tuple(f"{row.distribution}=={version}" if version else row.distribution for row in rows)
 
 
-def data_pieces(
+def builder_part(name: PartName, table: Blas | Openmp | None, says: dict[str, str]) -> LockedPart:
+    """What the builder has: where it is, and what it must be. Without a table it is the distribution's."""
+    path = table.path if table is not None and table.source == "path" else None
+    return LockedPart(
+        name=name,
+        provider=table.source if table is not None else "system",
+        version=(table.version if table is not None else None) or "",
+        prefix=normpath(path or _USUAL),
+        says=says,
+    )
+
+
+def wheels_part(
+    name: PartName,
+    rows: Sequence[BlasWheel],
+    wheels: Sequence[Artifact],
+    version: str | None,
+    says: dict[str, str],
+) -> LockedPart:
+    """What wheels bring, in a prefix of our own.
+
+    Raises:
+        ConflictError: ``blas-wheel-unexpected``, ``blas-wheels-differ``.
+    """
+    found, pieces = _pieces(rows, wheels, version)
+    return LockedPart(
+        name=name, provider="wheels", version=found, prefix=prefix_of(name), pieces=pieces, says=says
+    )
+
+
+def _pieces(
     rows: Sequence[BlasWheel], wheels: Sequence[Artifact], version: str | None
 ) -> tuple[str, tuple[LockedPiece, ...]]:
     """The one version of all wheels, and their pieces in the order of the rows.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from torchbuild.knowledge.blas_facts import BlasWheel, blas_wheels
-from torchbuild.model.part import LockedPart, prefix_of
+from torchbuild.model.part import LockedPart
 from torchbuild.model.recipe import Recipe
 from torchbuild.toolchains.blas_choice import is_static, mkl_libraries, openmp_of, refuse_contradictions
-from torchbuild.toolchains.blas_pieces import data_pieces, requirements
+from torchbuild.toolchains.blas_pieces import requirements, wheels_part
 from torchbuild.toolchains.provider import Answers, Questions
 
 __all__ = ["part", "questions"]
@@ -21,15 +21,12 @@ def questions(recipe: Recipe) -> Questions:
 def part(recipe: Recipe, answers: Answers) -> LockedPart:
     """Libraries and headers in a prefix of our own; `says` tells which layers, and how they are linked."""
     refuse_contradictions(recipe)
-    version, pieces = data_pieces(_rows(recipe), answers.wheels, _version(recipe))
     says = {
         "blas": recipe.blas.provider if recipe.blas is not None else "",
         "libraries": " ".join(mkl_libraries(openmp_of(recipe))),
         "linkage": _linkage(recipe),
     }
-    return LockedPart(
-        name="blas", provider="wheels", version=version, prefix=prefix_of("blas"), pieces=pieces, says=says
-    )
+    return wheels_part("blas", _rows(recipe), answers.wheels, _version(recipe), says)
 
 
 def _linkage(recipe: Recipe) -> str:

@@ -12,6 +12,8 @@ NVCCS = ("CMAKE_CUDA_COMPILER", "CUDACXX", "CUDA_NVCC_EXECUTABLE")
 """Its compiler."""
 HOSTS = ("CMAKE_CUDA_HOST_COMPILER", "CUDAHOSTCXX", "NVCC_CCBIN")
 """The compiler behind it: nvcc takes the first g++ of PATH, not CXX, unless it is told."""
+_VENV = "{venv}/bin"
+"""Programs of the build's own environment, as a variable of a lock names them."""
 
 
 def cuda_environment(part: LockedPart, cxx: str) -> dict[str, str]:
@@ -23,6 +25,12 @@ def cuda_environment(part: LockedPart, cxx: str) -> dict[str, str]:
 
 
 def cuda_path(part: LockedPart, path: str) -> str:
-    """PATH with the toolkit's programs first; as it was where it already names them, such as /usr/bin."""
-    ours = f"{part.prefix.rstrip('/')}/bin"
-    return path if ours in path.split(":") else f"{ours}:{path}"
+    """PATH with the toolkit's programs before the builder's; as it was where it names them, such as /usr/bin.
+
+    The build's own environment stays before both: its ninja is the gate's.
+    """
+    folders, ours = path.split(":"), f"{part.prefix.rstrip('/')}/bin"
+    if ours in folders:
+        return path
+    first = 1 if folders[0] == _VENV else 0
+    return ":".join([*folders[:first], ours, *folders[first:]])

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from torchbuild.knowledge.blas_facts import BlasWheel, blas_wheels
-from torchbuild.model.part import LockedPart, prefix_of
+from torchbuild.model.part import LockedPart
 from torchbuild.model.recipe import Recipe
 from torchbuild.toolchains.blas_choice import openmp_of, refuse_contradictions
-from torchbuild.toolchains.blas_pieces import data_pieces, requirements
+from torchbuild.toolchains.blas_pieces import requirements, wheels_part
 from torchbuild.toolchains.provider import Answers, Questions
 
 __all__ = ["part", "questions"]
@@ -21,15 +21,8 @@ def questions(recipe: Recipe) -> Questions:
 def part(recipe: Recipe, answers: Answers) -> LockedPart:
     """The runtime in a prefix of our own."""
     refuse_contradictions(recipe)
-    version, pieces = data_pieces(_rows(recipe), answers.wheels, _version(recipe))
-    return LockedPart(
-        name="openmp",
-        provider="wheels",
-        version=version,
-        prefix=prefix_of("openmp"),
-        pieces=pieces,
-        says={"openmp": openmp_of(recipe)},
-    )
+    says = {"openmp": openmp_of(recipe)}
+    return wheels_part("openmp", _rows(recipe), answers.wheels, _version(recipe), says)
 
 
 def _rows(recipe: Recipe) -> tuple[BlasWheel, ...]:

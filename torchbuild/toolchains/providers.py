@@ -28,9 +28,9 @@ from torchbuild.toolchains.library_redist import RedistLibrary
 from torchbuild.toolchains.provider import Answers, Provider, Questions
 from torchbuild.toolchains.wished import LIBRARIES
 
-__all__ = ["BUNDLED", "providers_of"]
+__all__ = ["providers_of"]
 
-BUNDLED = "bundled"
+_OF_THE_TREE = "bundled"
 """What the tree brings is known only once its late sources are."""
 
 
@@ -79,7 +79,7 @@ def providers_of(recipe: Recipe) -> dict[PartName, Provider]:
         found["cuda"] = _CUDA[recipe.cuda.source]
     for name in LIBRARIES:
         library = getattr(recipe, name)
-        if library is not None and library.source != BUNDLED:
+        if library is not None and library.source != _OF_THE_TREE:
             found[name] = _library(name, library.source)
     if recipe.blas is not None and recipe.blas.source != "system":
         found["blas"] = blas_wheels if recipe.blas.source == "wheels" else blas_builder

@@ -17,7 +17,7 @@ LIBRARIES: tuple[PartName, ...] = ("nccl", "cudnn", "cusparselt", "nvshmem", "ma
 """Libraries beside the toolkit, in the order in which they are laid."""
 _BUILDER = "/usr"
 """Where a distribution puts what it has."""
-_IN_THE_TREE = f"{BUILD_ROOT}/source/build"
+_BUILT_IN_TREE = f"{BUILD_ROOT}/source/build"
 """Where a tree builds what it brings."""
 
 
@@ -35,7 +35,7 @@ def wished_part(recipe: Recipe, name: PartName) -> LockedPart | None:
         return None
     prefix = table.path or _BUILDER if _is_builders(table) else prefix_of(name)
     if table.source == "bundled":
-        prefix = f"{_IN_THE_TREE}/{name}"
+        prefix = f"{_BUILT_IN_TREE}/{name}"
     return LockedPart(name=name, provider=table.source, version=table.version or "", prefix=prefix)
 
 
