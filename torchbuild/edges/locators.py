@@ -67,7 +67,8 @@ def web_candidates(locator: str, mirrors: MirrorSettings) -> tuple[str, ...]:
             "locator-unresolved",
             f"{locator}: nothing says where files of kind {locator_kind(locator)!r} can be had",
             why=("wanted: https:, http:, file:, pypi:, debian:, nvidia:, or a prefix in [machine.mirrors]",),
-            fix=f'Add a line to [machine.mirrors]: "{locator_kind(locator)}:" = "https://HOST/PATH/".',
+            fix="Correct it (a file beside the recipe is file:NAME), or say in [machine.mirrors] where the "
+            f'kind lies: "{locator_kind(locator)}:" = "https://HOST/PATH/".',
         )
     return candidates
 
