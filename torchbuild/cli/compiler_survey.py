@@ -56,8 +56,7 @@ class CompilerSurvey:
 
         Raises:
             HostError: ``compiler-missing``, ``compilers-unreadable``, ``survey-unreadable``.
-            ConflictError: ``host-compiler-refused``, ``host-compiler-none``, ``host-compiler-two``,
-                ``cuda-system-without-path``.
+            ConflictError: ``host-compiler-refused``, ``host-compiler-none``, ``host-compiler-two``.
         """
         toolkit = self._toolkit(recipe) if cuda.source in ("apt", "system") else {}
         named, settings = named_of(recipe.toolchain), recipe.build.env | _texts(recipe)

@@ -163,8 +163,8 @@ def _make_library(part: LockedPart) -> tuple[Step, ...]:
         return ()
     complete = Guest(
         script="complete_library.py",
-        is_completion=True,
         told=lambda part, _lock: library_look.completion_request(part),
+        checks={"completed": lambda _part, _wanted, seen: iter((library_proof.completed(seen),))},
     )
     if part.provider != "source":
         return (complete,)
@@ -216,7 +216,11 @@ def _make_python(part: LockedPart) -> tuple[Step, ...]:
         return ()
     told = {"prefix": part.prefix}
     return (
-        Guest(script="complete_python.py", told=lambda _part, lock: told | {"cc": lock.cc, "cxx": lock.cxx}),
+        Guest(
+            script="complete_python.py",
+            told=lambda _part, lock: told | {"cc": lock.cc, "cxx": lock.cxx},
+            checks={"completed": lambda _part, _wanted, seen: iter((python_proof.completed(seen),))},
+        ),
     )
 
 

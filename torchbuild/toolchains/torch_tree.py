@@ -13,7 +13,7 @@ from torchbuild.errors import ConflictError
 from torchbuild.model.finding import Finding, failures
 from torchbuild.model.frozen import Frozen
 from torchbuild.model.gpu_arch import Arch, parse_arch
-from torchbuild.toolchains.proof import Seen, told
+from torchbuild.toolchains.proof import Seen, table, text, told
 
 __all__ = ["FILES", "SELECT", "TreeAsks", "archs_sayable", "read_tree", "refuse_archs", "toolkit_has"]
 
@@ -124,9 +124,9 @@ def refuse_archs(asks: TreeAsks, archs: tuple[str, ...], torch: str) -> tuple[Fi
 
 def toolkit_has(asks: TreeAsks, seen: Seen) -> Iterator[Finding]:
     """What the tree links and includes, looked for in the toolkit that ``look_cuda.py`` saw."""
-    libraries = seen.get("libraries", {})
+    libraries = table(seen, "libraries")
     if asks.links_tools_ext:
-        found = str(libraries.get("nvToolsExt", ""))
+        found = text(libraries, "nvToolsExt")
         yield told(
             "torch-tools-extension",
             "libnvToolsExt, which the tree links (CUDA::nvToolsExt)",
@@ -134,7 +134,7 @@ def toolkit_has(asks: TreeAsks, seen: Seen) -> Iterator[Finding]:
             seen=found or "the toolkit brings none: NVTX 2 was removed from newer ones",
             wanted="libnvToolsExt.so",
         )
-    thrust = str(libraries.get("thrust", ""))
+    thrust = text(libraries, "thrust")
     beside = thrust.endswith("/include")
     yield told(
         "torch-thrust",
