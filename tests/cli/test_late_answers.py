@@ -51,9 +51,13 @@ def repository(path: Path, files: dict[str, str], tag: str) -> str:
 def read(machine: Path, cuda: str) -> tuple[Any, ...]:
     """The recipe, its world, and what was found in its tree and asked of it."""
     recipe = machine / "here" / "small.toml"
+    tables = {
+        "true": '[cuda]\nversion = "12.8.1"\narchs = ["9.0"]\n[nccl]\nfrom = "bundled"\n',
+        "false": "[build]\nflags = { USE_CUDA = false }\n",
+    }
     recipe.write_text(
         'schema = 1\nname = "small"\n[wheel]\npackage = "torch"\nversion = "2.9.1"\n'
-        f'[source]\ngit = "{machine / "tree"}"\nref = "v2.9.1"\n[build]\nflags = {{ USE_CUDA = {cuda} }}\n'
+        f'[source]\ngit = "{machine / "tree"}"\nref = "v2.9.1"\n{tables[cuda]}'
         f'[machine.mirrors]\n"https://github.com/NVIDIA/" = "{machine / "up"}/"\n',
         encoding="utf-8",
     )

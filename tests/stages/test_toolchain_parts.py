@@ -24,6 +24,10 @@ CUDA = LockedPart(name="cuda", provider="apt", version="13.0", prefix="/usr")
 PYTHON = (0, [json.dumps(LOOKED)])
 
 
+COMPLETE = (0, [json.dumps({"errors": [], "links": ["lib/libnccl.so"], "programs": []})])
+"""What is printed where a library was completed."""
+
+
 def packed(**members: bytes) -> bytes:
     """A wheel; ``__`` in a name stands for ``/``."""
     buffer = io.BytesIO()
@@ -60,7 +64,7 @@ def test_archives_are_merged_into_one_place(world: Any, make_lock: Callable[...,
     two = packed(nvidia__nccl__lib__libnccl_so_2=b"library")
 
     with pytest.raises(StageError):
-        run(world, make_lock, nccl(world, one, two), (0, [json.dumps({})]), (0, [json.dumps({})]))
+        run(world, make_lock, nccl(world, one, two), COMPLETE, (0, [json.dumps({})]))
 
     top = world.inside(prefix_of("nccl"))
     assert sorted(str(path.relative_to(top)) for path in top.rglob("*") if path.is_file()) == [
@@ -76,7 +80,7 @@ def test_what_is_not_as_locked_ends_the_stage(world: Any, make_lock: Callable[..
     wheel = packed(nvidia__nccl__lib__libnccl_so_2=b"library")
 
     with pytest.raises(StageError) as caught:
-        run(world, make_lock, nccl(world, wheel), (0, [json.dumps({})]), (0, [json.dumps({})]))
+        run(world, make_lock, nccl(world, wheel), COMPLETE, (0, [json.dumps({})]))
 
     assert caught.value.reference == "toolchain-not-as-locked"
     assert any("NCCL" in line or "nccl" in line for line in caught.value.why)
@@ -100,7 +104,7 @@ def test_a_look_that_shows_nothing_is_no_pass(
     wheel = packed(nvidia__nccl__lib__libnccl_so_2=b"library")
 
     with pytest.raises(StageError) as caught:
-        run(world, make_lock, nccl(world, wheel), (0, [json.dumps({})]), (1, said))
+        run(world, make_lock, nccl(world, wheel), COMPLETE, (1, said))
 
     assert caught.value.reference in ("part-not-made", "part-not-seen")
 
@@ -154,3 +158,14 @@ def test_the_code_of_a_library_must_run_on_the_recipes_chips(
         parts_made.prove_part(item, plan.wanted, world.context)
 
     assert "gpu-code-covers" in caught.value.what
+
+
+def test_a_library_that_could_not_be_completed_is_refused(world: Any, make_lock: Callable[..., Lock]) -> None:
+    """A linker that does not find the name would take the system's."""
+    wheel = packed(nvidia__nccl__lib__libnccl_so_2=b"library")
+    wrong = (0, [json.dumps({"errors": ["lib: no space"], "links": [], "programs": []})])
+
+    with pytest.raises(StageError) as caught:
+        run(world, make_lock, nccl(world, wheel), wrong)
+
+    assert "library-completed" in caught.value.what

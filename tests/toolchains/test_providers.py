@@ -66,11 +66,13 @@ def test_a_runtime_that_is_asked_for_is_proven(source: str) -> None:
 
 
 def test_parts_are_laid_in_one_order() -> None:
-    """The toolkit first: libraries are proven against it."""
+    """The toolkit first: libraries are proven against it; a BLAS against the runtime that it calls."""
     tables = {
         "blas": {"from": "wheels", "provider": "mkl"},
         "cudnn": {"version": "9"},
         "nccl": {"version": "2"},
     }
 
-    assert list(providers_of(recipe(**tables))) == ["cuda", "nccl", "cudnn", "blas"]
+    tables |= {"openmp": {"from": "wheels", "provider": "iomp"}}
+
+    assert list(providers_of(recipe(**tables))) == ["cuda", "nccl", "cudnn", "openmp", "blas"]

@@ -81,10 +81,10 @@ def providers_of(recipe: Recipe) -> dict[PartName, Provider]:
         library = getattr(recipe, name)
         if library is not None and library.source != _OF_THE_TREE:
             found[name] = _library(name, library.source)
-    if recipe.blas is not None and recipe.blas.source != "system":
-        found["blas"] = blas_wheels if recipe.blas.source == "wheels" else blas_builder
     if recipe.openmp is not None:
         found["openmp"] = openmp_wheels if recipe.openmp.source == "wheels" else openmp_builder
+    if recipe.blas is not None and recipe.blas.source != "system":
+        found["blas"] = blas_wheels if recipe.blas.source == "wheels" else blas_builder
     return found
 
 
