@@ -143,3 +143,9 @@ def test_a_part_of_the_builder_is_no_place_of_the_build(lock_table: dict[str, An
         Lock.model_validate(lock_table | {"parts": (part,)})
     with pytest.raises(ValidationError, match="a part is there twice"):
         Lock.model_validate(lock_table | {"parts": (part | {"prefix": "/usr"},) * 2})
+
+
+def test_an_architecture_of_a_lock_is_one(lock_table: dict[str, Any]) -> None:
+    """A word that nvcc has no name for is refused where the lock is read."""
+    with pytest.raises(ValidationError):
+        Lock.model_validate(lock_table | {"gpu_archs": ("banana",)})

@@ -113,3 +113,24 @@ def test_a_cpu_recipe_may_name_what_it_likes() -> None:
     recipe = Recipe.model_validate(plain | {"build": {"env": {"CUDA_HOME": "/opt"}}})
 
     assert list(toolchain_problems(recipe)) == []
+
+
+@pytest.mark.parametrize(
+    ("tables", "path"),
+    [
+        (
+            {"blas": {"provider": "mkl", "from": "wheels"}, "build": {"env": {"MKL_ROOT": "/opt"}}},
+            "build.env.MKL_ROOT",
+        ),
+        (
+            {
+                "openmp": {"provider": "iomp", "from": "wheels"},
+                "build": {"cmake": {"CMAKE_LIBRARY_PATH": "/opt"}},
+            },
+            "build.cmake.CMAKE_LIBRARY_PATH",
+        ),
+    ],
+)
+def test_what_a_table_of_algebra_sets_is_set_once(tables: dict[str, Any], path: str) -> None:
+    """Else the build would be told one value, and the gate would expect the other."""
+    assert path in wrong(**tables)

@@ -12,7 +12,7 @@ from torchbuild.model.frozen import Frozen
 from torchbuild.model.inner_path import InnerPath
 from torchbuild.model.locked_image import LockedImage
 from torchbuild.model.part import LockedPart, prefix_of
-from torchbuild.model.recipe_words import MODULE
+from torchbuild.model.recipe_words import MODULE, GpuArch
 
 __all__ = [
     "LOCK_SCHEMA",
@@ -239,7 +239,7 @@ class Lock(Frozen):
     """What the C compiler says it is; None in a lock that was made before this was asked."""
     compiler_cache: str
     """``none``, or the program."""
-    gpu_archs: tuple[str, ...] = ()
+    gpu_archs: tuple[GpuArch, ...] = ()
     """GPU architectures of the wheel's code, as the recipe has them; empty for a CPU build."""
     parts: tuple[LockedPart, ...] = ()
     """Toolkit and libraries, in the order in which they are laid and proven."""

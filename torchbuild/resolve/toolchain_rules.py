@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from torchbuild.errors import Problem
 from torchbuild.model.command import BUILD_ROOT
 from torchbuild.model.gpu_arch import parse_arch
+from torchbuild.model.part import LockedPart
 from torchbuild.model.recipe import Recipe
 from torchbuild.model.recipe_toolchain import Blas, Cuda, Library, Openmp
 from torchbuild.resolve.addresses import locator_problems
 from torchbuild.resolve.problems import shown
-from torchbuild.toolchains import library_environment
+from torchbuild.toolchains import blas_environment, library_environment
 from torchbuild.toolchains.wished import LIBRARIES
 
 __all__ = ["toolchain_problems"]
@@ -49,6 +50,7 @@ def toolchain_problems(recipe: Recipe) -> Iterator[Problem]:
     yield from _switch(recipe)
     yield from library_environment.problems(recipe)
     yield from _variables(recipe)
+    yield from _algebra_variables(recipe)
     for name, table in (("blas", recipe.blas), ("openmp", recipe.openmp)):
         if table is not None:
             yield from _algebra(name, table)
@@ -134,6 +136,22 @@ def _variables(recipe: Recipe) -> Iterator[Problem]:
             # those of CMake are told to leave build.env whatever they are
             if name in _OWNED and not (table == "build.env" and name.startswith("CMAKE_")):
                 yield _problem(f"{table}.{name}", f"the name {shown(name)}", _OWNED[name])
+
+
+def _algebra_variables(recipe: Recipe) -> Iterator[Problem]:
+    """What the tables of BLAS and OpenMP set is theirs: one of two values would be lost in silence."""
+    tables = {"blas": recipe.blas, "openmp": recipe.openmp}
+    parts: dict[str, LockedPart] = {}
+    for name, table in tables.items():
+        if table is not None and table.source != "system":
+            parts[name] = LockedPart.model_validate(
+                {"name": name, "provider": table.source, "version": "", "prefix": table.path or "/usr"}
+            )
+    for variable in blas_environment.environment(recipe, parts):
+        for where, rows in (("build.env", recipe.build.env), ("build.cmake", recipe.build.cmake)):
+            if variable in rows:
+                wanted = "nothing: the tables [blas] and [openmp] decide it"
+                yield _problem(f"{where}.{variable}", f"the name {shown(variable)}", wanted)
 
 
 def _algebra(name: str, table: Blas | Openmp) -> Iterator[Problem]:
