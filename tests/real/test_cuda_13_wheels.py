@@ -40,11 +40,10 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert row is not None
     pins = [f"{name}=={row.wheels[name]}" for name in COMPILER]
     pins.append(f"nvidia-nvvm=={cuda_wheels()[-1].wheels['nvidia-nvvm']}")
-    quiet = os.environ | {"PIP_CONFIG_FILE": os.devnull}
     for pin in pins:
         argv = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "-d", str(folder), pin]
         argv += ["--find-links", kept] if kept else []
-        subprocess.run(argv, env=quiet, check=True)
+        subprocess.run(argv, check=True)
     return folder
 
 
