@@ -26,7 +26,8 @@ def test_all_that_decides_a_check_is_named() -> None:
     todo = sorted((package / "inspection").glob("*.py"))
     while todo:
         text = todo.pop().read_text(encoding="utf-8")
-        tables |= {f"knowledge/data/{name}" for name in re.findall(r'"(\w+\.toml)"', text)}
+        read = re.findall(r'facts(?:_file)?\((?:\w+, )?"(\w+)"|"(\w+)\.toml"', text)
+        tables |= {f"knowledge/data/{one or other}.toml" for one, other in read}
         found = {f"knowledge/{name}.py" for name in re.findall(r"from torchbuild\.knowledge\.(\w+)", text)}
         todo += [package / name for name in sorted(found - modules)]
         modules |= found

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from torchbuild.knowledge.fact import in_range
 from torchbuild.knowledge.host_compilers import (
     extension_fact,
     glibc_facts,
-    in_range,
     nvcc_fact,
     packages_fact,
     pair_facts,

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from functools import cache
-from importlib import resources
 
+from torchbuild.knowledge.fact import facts_file
 from torchbuild.knowledge.platform_tags import legacy_glibc
 
 __all__ = ["glibc_of_node", "glibc_promised", "platform_libraries", "release"]
@@ -16,15 +15,9 @@ _DIGITS = re.compile(r"[0-9]{1,9}")
 
 
 @cache
-def _table() -> dict[str, list[dict[str, object]]]:
-    file = resources.files("torchbuild") / "knowledge" / "data" / "platform_libraries.toml"
-    return tomllib.loads(file.read_text(encoding="utf-8"))
-
-
-@cache
 def platform_libraries(machine: str) -> frozenset[str]:
     """Sonames that every machine of this kind has, and that no wheel needs to declare."""
-    rows = _table()["library"]
+    rows = facts_file("platform_libraries")["library"]
     return frozenset(
         str(row["soname"]) for row in rows if isinstance(row["machines"], list) and machine in row["machines"]
     )
@@ -43,7 +36,8 @@ def glibc_of_node(node: str) -> str | None:
     number = node.removeprefix("GLIBC_")
     if release(number) is not None:
         return number
-    return next((str(row["glibc"]) for row in _table()["glibc_node"] if row["node"] == node), None)
+    rows = facts_file("platform_libraries")["glibc_node"]
+    return next((str(row["glibc"]) for row in rows if row["node"] == node), None)
 
 
 def glibc_promised(platform_tag: str) -> str | None:

@@ -23,6 +23,7 @@ SOURCES = (
     "inspection",
     "knowledge/data/platform_libraries.toml",
     "knowledge/data/platform_tags.toml",
+    "knowledge/fact.py",
     "knowledge/platform_tags.py",
 )
 """Where in this package all lies that decides what a check says."""

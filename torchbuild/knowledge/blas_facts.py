@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import tomllib
 from functools import cache
-from importlib.resources import files
-from typing import Any
 
-from torchbuild.knowledge.tables import Fact
+from torchbuild.knowledge.fact import Fact, facts, facts_file
 from torchbuild.model.frozen import frozen_value
 
 __all__ = [
@@ -89,26 +86,20 @@ class AbsentFact(Fact):
     """What to do."""
 
 
-@cache
-def _table(name: str) -> dict[str, Any]:
-    text = (files("torchbuild.knowledge") / "data" / f"{name}.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
-
-
 def openmp_names() -> tuple[str, ...]:
     """The runtimes that have a row."""
-    return tuple(_table("openmp")["runtime"])
+    return tuple(facts_file("openmp")["runtime"])
 
 
 @cache
 def openmp_fact(provider: str) -> OpenmpFact:
     """The row of a runtime."""
-    return OpenmpFact.model_validate(frozen_value(_table("openmp")["runtime"][provider]))
+    return OpenmpFact.model_validate(frozen_value(facts_file("openmp")["runtime"][provider]))
 
 
 @cache
 def _refused() -> tuple[RefusedPair, ...]:
-    rows = _table("openmp")["refused"]
+    rows = facts_file("openmp")["refused"]
     return tuple(RefusedPair.model_validate(frozen_value(row)) for row in rows)
 
 
@@ -121,12 +112,12 @@ def refused_pair(blas: str, origin: str, openmp: str) -> RefusedPair | None:
 @cache
 def blas_wheels(part: str, provider: str) -> tuple[BlasWheel, ...]:
     """The distributions that hold a part; none where it is not to be had as wheels."""
-    rows = (BlasWheel.model_validate(frozen_value(row)) for row in _table("blas_wheels")["wheel"])
+    rows = facts(BlasWheel, "blas_wheels", "wheel")
     return tuple(row for row in rows if (row.part, row.provider) == (part, provider))
 
 
 @cache
 def absent_wheels(provider: str) -> AbsentFact:
     """Why there are no wheels of it."""
-    rows = (AbsentFact.model_validate(frozen_value(row)) for row in _table("blas_wheels")["absent"])
+    rows = facts(AbsentFact, "blas_wheels", "absent")
     return next(row for row in rows if row.provider == provider)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import tomllib
 from functools import cache
-from importlib.resources import files
-from typing import Any
 
-from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion, Version
 
-from torchbuild.knowledge.tables import Fact
+from torchbuild.knowledge.fact import Fact, facts, facts_file, in_range
 from torchbuild.model.frozen import Frozen, frozen_value
 
 __all__ = [
@@ -121,15 +117,9 @@ class SpaceRatios(Fact):
 
 
 @cache
-def _table() -> dict[str, Any]:
-    text = (files("torchbuild.knowledge") / "data" / "cuda.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
-
-
-@cache
 def cuda_releases() -> tuple[CudaRelease, ...]:
     """Every release that is known, oldest first."""
-    return tuple(CudaRelease.model_validate(frozen_value(row)) for row in _table()["release"])
+    return facts(CudaRelease, "cuda", "release")
 
 
 def cuda_release(version: str) -> CudaRelease | None:
@@ -154,13 +144,13 @@ def nearest_releases(version: str) -> tuple[str, ...]:
 
 def compat_floor(version: str) -> DriverFloor | None:
     """The oldest driver on which programs of a release start; None where nobody knows it."""
-    rows = (DriverFloor.model_validate(frozen_value(row)) for row in _table()["floor"])
+    rows = facts(DriverFloor, "cuda", "floor")
     return next((row for row in rows if _holds(row.cuda, version)), None)
 
 
 @cache
 def _windows() -> tuple[ArchWindow, ...]:
-    return tuple(ArchWindow.model_validate(frozen_value(row)) for row in _table()["arch"])
+    return facts(ArchWindow, "cuda", "arch")
 
 
 def arch_window(sm: str) -> ArchWindow | None:
@@ -170,20 +160,20 @@ def arch_window(sm: str) -> ArchWindow | None:
 
 def installer_options(version: str) -> frozenset[str]:
     """Options that a release's installer knows."""
-    rows = (InstallerOption.model_validate(frozen_value(row)) for row in _table()["option"])
+    rows = facts(InstallerOption, "cuda", "option")
     return frozenset(row.name for row in rows if _holds(row.cuda, version))
 
 
 @cache
 def installer_fact() -> InstallerFact:
     """What holds for every installer."""
-    return InstallerFact.model_validate(frozen_value(_table()["installer"]))
+    return InstallerFact.model_validate(frozen_value(facts_file("cuda")["installer"]))
 
 
 @cache
 def space_ratios() -> SpaceRatios:
     """What an installation needs."""
-    return SpaceRatios.model_validate(frozen_value(_table()["ratios"]))
+    return SpaceRatios.model_validate(frozen_value(facts_file("cuda")["ratios"]))
 
 
 def _release(version: str) -> Version | None:
@@ -196,5 +186,4 @@ def _release(version: str) -> Version | None:
 def _holds(releases: str, version: str) -> bool:
     """Whether a range holds a release; one such as ``12.4`` stands for its newest patch."""
     row = cuda_release(version)
-    wanted = _release(row.version if row else version)
-    return wanted is not None and SpecifierSet(releases).contains(wanted, prereleases=True)
+    return in_range(row.version if row else version, releases)

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import tomllib
 from functools import cache
-from importlib.resources import files
-from typing import Any
 
-from packaging.specifiers import SpecifierSet
-from packaging.version import InvalidVersion, Version
-
-from torchbuild.model.frozen import Frozen, frozen_value
+from torchbuild.knowledge.fact import Fact, facts, in_range
 
 __all__ = ["CudaPair", "CudaWheels", "LacksNvcc", "cuda_pairs", "cuda_wheels", "newest_of", "without_nvcc"]
 
 
-class CudaWheels(Frozen):
+class CudaWheels(Fact):
     """The wheels of one release of the toolkit."""
 
     version: str
@@ -26,26 +20,18 @@ class CudaWheels(Frozen):
     """Processor families that all of them exist for."""
     wheels: dict[str, str]
     """Distribution and its exact version."""
-    source: str
-    """What was read."""
-    checked: str
-    """When, as a date."""
 
 
-class LacksNvcc(Frozen):
+class LacksNvcc(Fact):
     """Releases whose wheels are no toolkit."""
 
     cuda: str
     """Releases, a range."""
     has: tuple[str, ...]
     """What is in the wheel that is named like the compiler."""
-    source: str
-    """What was read."""
-    checked: str
-    """When, as a date."""
 
 
-class CudaPair(Frozen):
+class CudaPair(Fact):
     """One suspicion."""
 
     name: str
@@ -64,26 +50,16 @@ class CudaPair(Frozen):
     """What happens then."""
     fix: str
     """What helps; begins with a verb."""
-    source: str
-    """What was read."""
-    checked: str
-    """When, as a date."""
 
     def raises(self, *, torch: str, cuda: str, glibc: str) -> bool:
         """Whether these releases are such a pair. One that is not known raises nothing."""
-        return _within(self.torch, torch) and _within(self.cuda, cuda) and _within(self.glibc, glibc)
-
-
-@cache
-def _table(name: str) -> dict[str, Any]:
-    text = (files("torchbuild.knowledge") / "data" / f"{name}.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
+        return in_range(torch, self.torch) and in_range(cuda, self.cuda) and in_range(glibc, self.glibc)
 
 
 @cache
 def cuda_wheels() -> tuple[CudaWheels, ...]:
     """Every release whose wheels are a whole toolkit, oldest first."""
-    return tuple(CudaWheels.model_validate(frozen_value(row)) for row in _table("cuda_wheels")["release"])
+    return facts(CudaWheels, "cuda_wheels", "release")
 
 
 def newest_of(release: str) -> CudaWheels | None:
@@ -95,20 +71,11 @@ def newest_of(release: str) -> CudaWheels | None:
 
 def without_nvcc(release: str) -> LacksNvcc | None:
     """Why the wheels of a release cannot be used, where that is known."""
-    rows = (LacksNvcc.model_validate(frozen_value(row)) for row in _table("cuda_wheels")["lacks"])
-    return next((row for row in rows if _within(row.cuda, release)), None)
+    rows = facts(LacksNvcc, "cuda_wheels", "lacks")
+    return next((row for row in rows if in_range(release, row.cuda)), None)
 
 
 @cache
 def cuda_pairs() -> tuple[CudaPair, ...]:
     """Every suspicion."""
-    return tuple(CudaPair.model_validate(frozen_value(row)) for row in _table("cuda_pairs")["pair"])
-
-
-def _within(specifier: str, release: str) -> bool:
-    if not specifier:
-        return True
-    try:
-        return SpecifierSet(specifier).contains(Version(release), prereleases=True)
-    except InvalidVersion:
-        return False
+    return facts(CudaPair, "cuda_pairs", "pair")

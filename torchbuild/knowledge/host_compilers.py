@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-import tomllib
-from functools import cache
-from importlib.resources import files
-from typing import Any, TypeVar
-
-from packaging.specifiers import SpecifierSet
-from packaging.version import InvalidVersion, Version
-
-from torchbuild.model.frozen import Frozen, frozen_value
+from torchbuild.knowledge.fact import Fact, facts, in_range
 
 __all__ = [
     "ExtensionFact",
@@ -21,7 +13,6 @@ __all__ = [
     "TorchFact",
     "extension_fact",
     "glibc_facts",
-    "in_range",
     "nvcc_fact",
     "packages_fact",
     "pair_facts",
@@ -29,16 +20,7 @@ __all__ = [
 ]
 
 
-class _Fact(Frozen):
-    """A row."""
-
-    source: str
-    """What was read."""
-    checked: str
-    """When, as a date; or ``unconfirmed``."""
-
-
-class NvccFact(_Fact):
+class NvccFact(Fact):
     """What nvcc of some releases takes."""
 
     cuda: str
@@ -51,7 +33,7 @@ class NvccFact(_Fact):
     """What NVIDIA asks of gcc besides, a range."""
 
 
-class TorchFact(_Fact):
+class TorchFact(Fact):
     """What some torch releases need."""
 
     torch: str
@@ -64,7 +46,7 @@ class TorchFact(_Fact):
     """Whether the tree's own CMake file stops at anything else."""
 
 
-class PairFact(_Fact):
+class PairFact(Fact):
     """A pair that is known to break. An empty range is any."""
 
     name: str
@@ -83,7 +65,7 @@ class PairFact(_Fact):
     """By which it is known in what a compiler says; empty where a probe cannot show it."""
 
 
-class GlibcFact(_Fact):
+class GlibcFact(Fact):
     """Toolkits that contradict the headers of the C library."""
 
     cuda: str
@@ -96,7 +78,7 @@ class GlibcFact(_Fact):
     """By which it is known in what a compiler says."""
 
 
-class ExtensionFact(_Fact):
+class ExtensionFact(Fact):
     """torch's own table, asked when an extension is compiled for a wheel."""
 
     torch: str
@@ -105,7 +87,7 @@ class ExtensionFact(_Fact):
     """By release of CUDA, the first gcc that is too new for it."""
 
 
-class PackagesFact(_Fact):
+class PackagesFact(Fact):
     """Which packages of a distribution bring a compiler."""
 
     ids: tuple[str, ...]
@@ -124,48 +106,23 @@ class PackagesFact(_Fact):
     """Package that brings a compiler for the distribution's own toolkit; empty for none."""
 
 
-def in_range(version: str, wanted: str) -> bool:
-    """Whether a version lies in a range such as ``>=12,<14``; an empty range is any.
-
-    What is to become a release counts as that one: ``2.13.0a0+git`` is no older than 2.13. A version that
-    cannot be read lies in no range.
-    """
-    if not wanted:
-        return True
-    try:
-        return SpecifierSet(wanted).contains(Version(version).base_version)
-    except InvalidVersion:
-        return False
-
-
-_Row = TypeVar("_Row", bound=_Fact)
-
-
-@cache
-def _table() -> dict[str, list[dict[str, Any]]]:
-    text = (files("torchbuild.knowledge") / "data" / "host_compilers.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
-
-
-def _rows(table: str, kind: type[_Row]) -> tuple[_Row, ...]:
-    return tuple(kind.model_validate(frozen_value(row)) for row in _table()[table])
-
-
 def nvcc_fact(cuda: str) -> NvccFact | None:
     """What nvcc of a release such as ``12.4.1`` takes; None where nobody knows."""
-    return next((row for row in _rows("nvcc", NvccFact) if in_range(cuda, row.cuda)), None)
+    return next((row for row in facts(NvccFact, "host_compilers", "nvcc") if in_range(cuda, row.cuda)), None)
 
 
 def torch_fact(torch: str) -> TorchFact | None:
     """What a release needs; None where nobody knows."""
-    return next((row for row in _rows("torch", TorchFact) if in_range(torch, row.torch)), None)
+    return next(
+        (row for row in facts(TorchFact, "host_compilers", "torch") if in_range(torch, row.torch)), None
+    )
 
 
 def pair_facts(gcc: str, *, cuda: str, torch: str, machine: str) -> tuple[PairFact, ...]:
     """The known ways in which this very combination breaks."""
     return tuple(
         row
-        for row in _rows("pair", PairFact)
+        for row in facts(PairFact, "host_compilers", "pair")
         if row.machine in ("", machine)
         and in_range(gcc, row.gcc)
         and in_range(cuda, row.cuda)
@@ -175,19 +132,19 @@ def pair_facts(gcc: str, *, cuda: str, torch: str, machine: str) -> tuple[PairFa
 
 def glibc_facts(cuda: str, glibc: str) -> tuple[GlibcFact, ...]:
     """How a toolkit's headers contradict those of a C library."""
-    rows = _rows("glibc", GlibcFact)
+    rows = facts(GlibcFact, "host_compilers", "glibc")
     return tuple(row for row in rows if in_range(cuda, row.cuda) and in_range(glibc, row.glibc))
 
 
 def extension_fact(torch: str) -> ExtensionFact | None:
     """The table that a release carries; None where nobody knows."""
-    rows = _rows("extension", ExtensionFact)
+    rows = facts(ExtensionFact, "host_compilers", "extension")
     return next((row for row in rows if in_range(torch, row.torch)), None)
 
 
 def packages_fact(distribution: str, release: str) -> PackagesFact | None:
     """What a distribution has, by ``ID`` and ``VERSION_ID``; None where nobody knows."""
-    for row in _rows("packages", PackagesFact):
+    for row in facts(PackagesFact, "host_compilers", "packages"):
         if distribution in row.ids and f"{release}.".startswith(f"{row.release}." if row.release else ""):
             return row
     return None

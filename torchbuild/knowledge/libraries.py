@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from functools import cache
-from importlib.resources import files
-from typing import Any, Literal
+from typing import Literal
 
-from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 from pydantic import Field
 
-from torchbuild.knowledge.tables import Fact
+from torchbuild.knowledge.fact import Fact, facts, facts_file, in_range
 from torchbuild.model.frozen import Frozen, frozen_value
 from torchbuild.model.part import PART_NAMES, PartName
 
@@ -127,26 +124,20 @@ class LowestChip(Fact):
     """Ten times the compute capability."""
 
 
-@cache
-def _table(name: str) -> dict[str, Any]:
-    text = (files("torchbuild.knowledge") / "data" / f"{name}.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
-
-
 def library_names() -> tuple[PartName, ...]:
     """The parts that are such libraries."""
-    return tuple(name for name in PART_NAMES if name in _table("libraries"))
+    return tuple(name for name in PART_NAMES if name in facts_file("libraries"))
 
 
 @cache
 def library_fact(name: str) -> LibraryFact:
     """The row of a library."""
-    return LibraryFact.model_validate(frozen_value(_table("libraries")[name]))
+    return LibraryFact.model_validate(frozen_value(facts_file("libraries")[name]))
 
 
 @cache
 def _wheels() -> tuple[LibraryWheel, ...]:
-    return tuple(LibraryWheel.model_validate(row) for row in _table("library_wheels")["wheel"])
+    return facts(LibraryWheel, "library_wheels", "wheel")
 
 
 def library_wheels(library: str, cuda: str = "") -> tuple[LibraryWheel, ...]:
@@ -157,18 +148,14 @@ def library_wheels(library: str, cuda: str = "") -> tuple[LibraryWheel, ...]:
 
 def minimums(library: str, torch: str) -> tuple[Minimum, ...]:
     """What a release of torch asks of a library."""
-    rows = (Minimum.model_validate(row) for row in _table("library_floors")["minimum"])
-    return tuple(
-        row
-        for row in rows
-        if row.library == library and SpecifierSet(row.torch).contains(torch, prereleases=True)
-    )
+    rows = facts(Minimum, "library_floors", "minimum")
+    return tuple(row for row in rows if row.library == library and in_range(torch, row.torch))
 
 
 def lowest_chips(library: str, version: str, cuda: str) -> tuple[LowestChip, ...]:
     """What a release of a library, built with a major release of CUDA, is known to run on."""
     wanted = Version(version)
-    rows = (LowestChip.model_validate(row) for row in _table("library_floors")["chips"])
+    rows = facts(LowestChip, "library_floors", "chips")
     return tuple(
         row
         for row in rows

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import tomllib
 from functools import cache
-from importlib.resources import files
 
-from packaging.specifiers import SpecifierSet
-
-from torchbuild.knowledge.tables import Fact
-from torchbuild.model.frozen import frozen_value
+from torchbuild.knowledge.fact import Fact, facts, in_range
 
 __all__ = ["OwnList", "own_lists"]
 
@@ -27,10 +22,9 @@ class OwnList(Fact):
 
 @cache
 def _rows() -> tuple[OwnList, ...]:
-    text = (files("torchbuild.knowledge") / "data" / "nccl_source.toml").read_text(encoding="utf-8")
-    return tuple(OwnList.model_validate(frozen_value(row)) for row in tomllib.loads(text)["own"])
+    return facts(OwnList, "nccl_source", "own")
 
 
 def own_lists(cuda: str) -> tuple[OwnList, ...]:
     """Those with a release of the toolkit."""
-    return tuple(row for row in _rows() if SpecifierSet(row.cuda).contains(cuda, prereleases=True))
+    return tuple(row for row in _rows() if in_range(cuda, row.cuda))

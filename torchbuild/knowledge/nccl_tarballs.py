@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from functools import cache
-from importlib.resources import files
 
-from torchbuild.knowledge.tables import Fact
+from torchbuild.knowledge.fact import Fact, facts_file
 
 __all__ = ["NcclTarball", "nccl_tarballs"]
 
@@ -34,8 +32,7 @@ class NcclTarball(Fact):
 @cache
 def nccl_tarballs() -> tuple[NcclTarball, ...]:
     """All that are known, in the order of the table."""
-    text = (files("torchbuild.knowledge") / "data" / "nccl_tarballs.toml").read_text(encoding="utf-8")
-    return tuple(_tarball(row) for row in tomllib.loads(text)["tarball"])
+    return tuple(_tarball(row) for row in facts_file("nccl_tarballs")["tarball"])
 
 
 def _tarball(row: dict[str, str]) -> NcclTarball:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import tomllib
 from functools import cache
-from importlib.resources import files
 
-from torchbuild.knowledge.tables import Fact
+from torchbuild.knowledge.fact import Fact, facts_file
 from torchbuild.model.frozen import frozen_value
 
 __all__ = ["publisher_addresses"]
@@ -22,6 +20,5 @@ class PublisherFact(Fact):
 @cache
 def publisher_addresses() -> dict[str, str]:
     """By the kind of a locator, such as ``nvidia``, the address that its path is below."""
-    text = (files("torchbuild.knowledge") / "data" / "publishers.toml").read_text(encoding="utf-8")
-    rows = tomllib.loads(text)
+    rows = facts_file("publishers")
     return {kind: PublisherFact.model_validate(frozen_value(row)).base for kind, row in rows.items()}

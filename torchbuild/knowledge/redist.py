@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-import tomllib
-from functools import cache
-from importlib.resources import files
-from typing import Any
-
-from packaging.specifiers import SpecifierSet
-
-from torchbuild.knowledge.tables import Fact
+from torchbuild.knowledge.fact import Fact, facts, facts_file, in_range
 from torchbuild.model.frozen import frozen_value
 
 __all__ = ["ComponentFact", "ProductFact", "cuda_components", "redist_product"]
@@ -39,18 +32,12 @@ class ComponentFact(Fact):
     """Whether a platform may be without it."""
 
 
-@cache
-def _table(name: str) -> dict[str, Any]:
-    text = (files("torchbuild.knowledge") / "data" / f"{name}.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
-
-
 def redist_product(part: str) -> ProductFact:
     """What is known of a part's documents."""
-    return ProductFact.model_validate(frozen_value(_table("redist_products")[part]))
+    return ProductFact.model_validate(frozen_value(facts_file("redist_products")[part]))
 
 
 def cuda_components(release: str) -> tuple[ComponentFact, ...]:
     """What a build needs of a release of the toolkit, in the order of the table."""
-    rows = (ComponentFact.model_validate(frozen_value(row)) for row in _table("cuda_components")["component"])
-    return tuple(row for row in rows if SpecifierSet(row.cuda).contains(release))
+    rows = facts(ComponentFact, "cuda_components", "component")
+    return tuple(row for row in rows if in_range(release, row.cuda))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
 
+from torchbuild.knowledge.fact import facts_file
 from torchbuild.model.frozen import Frozen
 
 __all__ = ["Reference", "references"]
@@ -30,6 +29,5 @@ class Reference(Frozen):
 @cache
 def references() -> Mapping[str, Reference]:
     """Every reference by name, sorted."""
-    text = (files("torchbuild.knowledge") / "data" / "references.toml").read_text(encoding="utf-8")
-    table = tomllib.loads(text)
+    table = facts_file("references")
     return {name: Reference.model_validate({"name": name, **row}) for name, row in sorted(table.items())}

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import tomllib
-from functools import cache
-from importlib.resources import files
-from typing import Any
-
-from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from torchbuild.model.frozen import Frozen, frozen_value
+from torchbuild.knowledge.fact import Fact, facts, facts_file, in_range
 
 __all__ = ["NumpyFact", "bounds", "numpy_fact", "numpy_requirement"]
 
 
-class NumpyFact(Frozen):
+class NumpyFact(Fact):
     """The NumPy that upstream's wheels of some releases are made against."""
 
     torch: str
@@ -24,27 +18,12 @@ class NumpyFact(Frozen):
     """Newest ABI of NumPy that the tree can be made against."""
     pins: dict[str, str]
     """Version by wheel tag of the interpreter."""
-    source: str
-    """What was read."""
-    checked: str
-    """When, as a date; or ``unconfirmed``."""
-
-
-@cache
-def _table(name: str) -> dict[str, Any]:
-    text = (files("torchbuild.knowledge") / "data" / f"{name}.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
-
-
-def _is_for(releases: str, release: str) -> bool:
-    """Whether a range holds a release; what leads to it, such as 2.13.0a0, counts as the release."""
-    return SpecifierSet(releases).contains(Version(release).base_version)
 
 
 def numpy_fact(release: str) -> NumpyFact | None:
     """What is known for a release of torch; None before the first that somebody looked at."""
-    rows = (NumpyFact.model_validate(frozen_value(row)) for row in _table("numpy")["made_against"])
-    return next((row for row in rows if _is_for(row.torch, release)), None)
+    rows = facts(NumpyFact, "numpy", "made_against")
+    return next((row for row in rows if in_range(release, row.torch)), None)
 
 
 def numpy_requirement(release: str, python_tag: str) -> str:
@@ -64,5 +43,5 @@ def numpy_requirement(release: str, python_tag: str) -> str:
 
 def bounds(release: str) -> tuple[str, ...]:
     """Requirements that a release's front end needs besides those that its tree declares, sorted."""
-    rows = [row for row in _table("build_bounds")["bound"] if _is_for(row["torch"], release)]
+    rows = [row for row in facts_file("build_bounds")["bound"] if in_range(release, row["torch"])]
     return tuple(sorted({requirement for row in rows for requirement in row["requires"]}))

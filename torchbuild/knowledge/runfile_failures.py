@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable
 from functools import cache
-from importlib.resources import files
 
-from torchbuild.knowledge.tables import Fact
-from torchbuild.model.frozen import frozen_value
+from torchbuild.knowledge.fact import Fact, facts
 
 __all__ = ["RunfileFailure", "runfile_failure", "runfile_failures"]
 
@@ -32,8 +29,7 @@ class RunfileFailure(Fact):
 @cache
 def runfile_failures() -> tuple[RunfileFailure, ...]:
     """All that are known; the first that fits counts."""
-    text = (files("torchbuild.knowledge") / "data" / "runfile_failures.toml").read_text(encoding="utf-8")
-    return tuple(RunfileFailure.model_validate(frozen_value(row)) for row in tomllib.loads(text)["failure"])
+    return facts(RunfileFailure, "runfile_failures", "failure")
 
 
 def runfile_failure(said: Iterable[str], code: int) -> tuple[RunfileFailure, str] | None:

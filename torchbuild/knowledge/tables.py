@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from functools import cache
-from importlib.resources import files
-from typing import Any, Literal
+from typing import Literal
 
 from packaging.specifiers import SpecifierSet
 
+from torchbuild.knowledge.fact import Fact, facts, facts_file
 from torchbuild.model.frozen import Frozen, frozen_value
 
 __all__ = [
@@ -33,15 +32,6 @@ __all__ = [
     "switch_fact",
     "switch_needs",
 ]
-
-
-class Fact(Frozen):
-    """A row."""
-
-    source: str
-    """What was read."""
-    checked: str
-    """When, as a date; or ``unconfirmed``."""
 
 
 class EraFact(Fact):
@@ -201,55 +191,49 @@ class CMakeFact(Fact):
         return int(major), int(minor)
 
 
-@cache
-def _table(name: str) -> dict[str, Any]:
-    text = (files("torchbuild.knowledge") / "data" / f"{name}.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
-
-
 def era_fact(era: str) -> EraFact:
     """The row of an era."""
-    return EraFact.model_validate(frozen_value(_table("eras")[era]))
+    return EraFact.model_validate(frozen_value(facts_file("eras")[era]))
 
 
 def era_of_backend(backend: str) -> str | None:
     """The era whose front end this ``build-backend`` is, or None."""
-    return next((era for era, row in _table("eras").items() if backend in row["backends"]), None)
+    return next((era for era, row in facts_file("eras").items() if backend in row["backends"]), None)
 
 
 def blas_fact(provider: str) -> BlasFact:
     """The row of a BLAS provider."""
-    return BlasFact.model_validate(frozen_value(_table("blas")[provider]))
+    return BlasFact.model_validate(frozen_value(facts_file("blas")[provider]))
 
 
 def preset(name: str, release: str) -> Preset | None:
     """A preset's flags for a release; None where nobody knows them."""
-    rows = (Preset.model_validate(frozen_value(row)) for row in _table("presets")[name])
+    rows = (Preset.model_validate(frozen_value(row)) for row in facts_file("presets")[name])
     return next((row for row in rows if SpecifierSet(row.torch).contains(release, prereleases=True)), None)
 
 
 @cache
 def late_facts() -> tuple[LateFact, ...]:
     """What trees fetch by themselves."""
-    return tuple(LateFact.model_validate(frozen_value(row)) for row in _table("late_sources")["late"])
+    return facts(LateFact, "late_sources", "late")
 
 
 @cache
 def option_facts() -> OptionFacts:
     """What is known about options beyond what a tree declares."""
-    return OptionFacts.model_validate(frozen_value(_table("options")))
+    return OptionFacts.model_validate(frozen_value(facts_file("options")))
 
 
 @cache
 def cmake_fact() -> CMakeFact:
     """What CMake sets on Linux."""
-    return CMakeFact.model_validate(frozen_value(_table("cmake_variables")["linux"]))
+    return CMakeFact.model_validate(frozen_value(facts_file("cmake_variables")["linux"]))
 
 
 @cache
 def switch_fact() -> SwitchFact:
     """Which switches depend on others."""
-    return SwitchFact.model_validate(frozen_value(_table("switches")["dependent"]))
+    return SwitchFact.model_validate(frozen_value(facts_file("switches")["dependent"]))
 
 
 def switch_needs(name: str) -> tuple[str, ...]:

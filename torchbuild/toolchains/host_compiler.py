@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from packaging.version import Version
 
 from torchbuild.errors import ConflictError, HostError
+from torchbuild.knowledge.fact import in_range
 from torchbuild.knowledge.host_compilers import (
     extension_fact,
-    in_range,
     nvcc_fact,
     packages_fact,
     pair_facts,

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchbuild.errors import HostError
+from torchbuild.knowledge.fact import in_range
 from torchbuild.knowledge.host_compilers import (
     extension_fact,
     glibc_facts,
-    in_range,
     nvcc_fact,
     pair_facts,
     torch_fact,
