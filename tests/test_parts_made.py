@@ -40,7 +40,7 @@ def test_what_failed_is_told_with_its_reason_and_its_log(context: Any, tmp_path:
         settled((good, bad), "look", context)
 
     assert caught.value.reference == "toolchain-not-as-locked"
-    assert caught.value.why == ("probe: seen no cmath, wanted compiles",)
+    assert caught.value.why == ("[cuda-probe] probe: seen no cmath, wanted compiles",)
     assert caught.value.link == str(tmp_path / "look.log")
     assert context.told == [good, good, bad]
 

@@ -10,7 +10,7 @@ from torchbuild.context import Completed, Context
 from torchbuild.errors import StageError
 from torchbuild.inspection.gpu_code_build import library_covers
 from torchbuild.model.command import Command
-from torchbuild.model.finding import Finding, failures
+from torchbuild.model.finding import Finding, failures, reasons
 from torchbuild.model.part import PARTS
 from torchbuild.report.events import Found
 from torchbuild.resolve.part_kinds import Guest, Program, Step
@@ -39,7 +39,7 @@ def settled(findings: tuple[Finding, ...], log: str, context: Context) -> tuple[
         raise StageError(
             "toolchain-not-as-locked",
             f"the build environment is not what the lock says: {', '.join(item.reference for item in wrong)}",
-            why=tuple(f"{item.what}: seen {item.seen}, wanted {item.wanted}" for item in wrong),
+            why=reasons(wrong),
             fix="Make the lock anew with `torchbuild lock` if the builder changed, or repair the builder.",
             link=str(context.workspace.logs / f"{log}.log"),
         )

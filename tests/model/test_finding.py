@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from torchbuild.model.finding import Finding, failures
+from torchbuild.model.finding import Finding, failures, reasons
 
 
 def test_only_failures_fail() -> None:
@@ -24,3 +24,10 @@ def test_there_is_no_third_state(outcome: object) -> None:
     """An outcome is one of four words."""
     with pytest.raises(ValidationError):
         Finding.model_validate({"reference": "a-check", "outcome": outcome, "what": "x"})
+
+
+def test_an_error_names_the_check_that_explains_it() -> None:
+    """Who reads the error can ask ``explain`` for what stands in brackets."""
+    wrong = Finding(reference="a-check", outcome="failed", what="a file", seen="none", wanted="one")
+
+    assert reasons((wrong,)) == ("[a-check] a file: seen none, wanted one",)

@@ -95,30 +95,29 @@ def no_driver_to_link_with(tmp_path: Path) -> None:
     assert [item.outcome for item in _found(leaking, _look(leaking), "cuda-driver-stub")] == ["failed"]
 
 
-def tools_extension_that_is_gone(tmp_path: Path) -> None:
-    """C7: the tree links libnvToolsExt, the toolkit has none any more."""
+def _of_old_tree(tmp_path: Path, word: str) -> tuple[dict[str, str], list[str]]:
+    """A tree of 2.6 and a toolkit without what it takes: outcomes by check, and those of suspicions with a word."""
     part, old = _part(laid(tmp_path / "cuda")), WANTED.model_copy(update={"torch": "2.6.0"})
     seen = _look(part, old)
-    asks = torch_tree.read_tree(OLD_TREE)
+    told = torch_tree.toolkit_has(torch_tree.read_tree(OLD_TREE), seen)
+    suspicions = [item for item in _found(part, seen, "cuda-suspicion", old) if word in item.what]
+    return {item.reference: item.outcome for item in told}, [item.outcome for item in suspicions]
 
-    outcomes = {item.reference: item.outcome for item in torch_tree.toolkit_has(asks, seen)}
-    suspicions = [item for item in _found(part, seen, "cuda-suspicion", old) if "libnvToolsExt" in item.what]
+
+def tools_extension_that_is_gone(tmp_path: Path) -> None:
+    """C7: the tree links libnvToolsExt, the toolkit has none any more."""
+    outcomes, suspicions = _of_old_tree(tmp_path, "libnvToolsExt")
 
     assert outcomes.get("torch-tools-extension") == "failed"
-    assert [item.outcome for item in suspicions] == ["warned"]
+    assert suspicions == ["warned"]
 
 
 def thrust_that_moved(tmp_path: Path) -> None:
     """C8: ``thrust/sort.h`` lies where only nvcc looks by itself."""
-    part, old = _part(laid(tmp_path / "cuda")), WANTED.model_copy(update={"torch": "2.6.0"})
-    seen = _look(part, old)
-    asks = torch_tree.read_tree(OLD_TREE)
-
-    outcomes = {item.reference: item.outcome for item in torch_tree.toolkit_has(asks, seen)}
-    suspicions = [item for item in _found(part, seen, "cuda-suspicion", old) if "thrust" in item.what]
+    outcomes, suspicions = _of_old_tree(tmp_path, "thrust")
 
     assert outcomes.get("torch-thrust") == "warned"
-    assert [item.outcome for item in suspicions] == ["warned"]
+    assert suspicions == ["warned"]
 
 
 def mathematics_that_clash(tmp_path: Path) -> None:
@@ -179,7 +178,7 @@ LATER: dict[str, str] = {
 
 
 def _without(check: str) -> Callable[[pytest.MonkeyPatch], None]:
-    return lambda patch: patch.delitem(cuda_proof.CHECKS, check)  # type: ignore[arg-type]  the table is a dict
+    return lambda patch: patch.delitem(cuda_proof.CHECKS, check)
 
 
 PREVENTIONS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {

@@ -209,7 +209,7 @@ def world(tmp_path: Path) -> Iterator[World]:
             network=FakeNetwork(store, tmp_path),
             git=FakeGit(),
             store=store,
-            context=None,  # type: ignore[arg-type]  the two know each other
+            context=None,  # type: ignore[arg-type]  # the two know each other
             events=[],
             folder=tmp_path,
         )

@@ -6,7 +6,19 @@ from collections.abc import Iterator
 
 from torchbuild.model.finding import Finding
 from torchbuild.model.part import LockedPart
-from torchbuild.toolchains.proof import Seen, Wanted, equal, judge, lines, number, rows, table, text, told
+from torchbuild.toolchains.proof import (
+    Seen,
+    Wanted,
+    equal,
+    judge,
+    lines,
+    none_of,
+    number,
+    rows,
+    table,
+    text,
+    told,
+)
 
 PART = LockedPart(name="cuda", provider="apt", version="12.4", prefix="/usr")
 
@@ -45,3 +57,13 @@ def test_readers_take_nothing_for_something() -> None:
     assert (number(value=True), number(10**400), number(1.0), number(7)) == (None, None, None, 7)
     assert (lines(seen, "list"), lines({"list": []}, "list"), lines(seen, "gone")) == (None, (), None)
     assert (rows(seen, "rows"), table(seen, "table")) == ({"a": {}}, {})
+
+
+def test_a_list_that_should_be_empty_has_three_outcomes() -> None:
+    """Empty passes, filled is as bad as the check says, and a list that nobody made passes nothing."""
+    assert none_of("part-left", "remains", ()).outcome == "passed"
+    assert none_of("part-left", "remains", ("a", "b")).outcome == "failed"
+    assert none_of("part-left", "remains", ("a", "b")).seen == "a, b"
+    assert none_of("part-left", "remains", ("a",), "warned").outcome == "warned"
+    unseen = none_of("part-left", "remains", None)
+    assert (unseen.outcome, unseen.what) == ("not run", "remains: nobody looked")

@@ -46,8 +46,7 @@ _BROKEN = (
     ValueError,
     LookupError,
     OverflowError,
-    RecursionError,
-    NotImplementedError,  # what zipfile raises for a compression or an encryption that it does not know
+    RuntimeError,  # too deep; zipfile's word for a password, and for a compression or encryption it lacks
 )
 """What damaged bytes make of the standard library's readers."""
 

@@ -36,8 +36,7 @@ _UNREADABLE = (
     zlib.error,
     struct.error,
     EOFError,
-    NotImplementedError,  # what zipfile raises for a compression or an encryption that it does not know
-    RuntimeError,
+    RuntimeError,  # zipfile's word for a password, and its kinds for a compression or an encryption it lacks
     ValueError,
     OSError,
 )

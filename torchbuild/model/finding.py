@@ -6,7 +6,7 @@ from typing import Literal
 
 from torchbuild.model.frozen import Frozen
 
-__all__ = ["Finding", "Outcome", "failures"]
+__all__ = ["Finding", "Outcome", "failures", "reasons"]
 
 Outcome = Literal["passed", "failed", "warned", "not run"]
 
@@ -29,3 +29,8 @@ class Finding(Frozen):
 def failures(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
     """Those that failed, in order."""
     return tuple(finding for finding in findings if finding.outcome == "failed")
+
+
+def reasons(wrong: tuple[Finding, ...]) -> tuple[str, ...]:
+    """What an error says of findings that failed: one line each, with the name that ``explain`` knows."""
+    return tuple(f"[{item.reference}] {item.what}: seen {item.seen}, wanted {item.wanted}" for item in wrong)

@@ -12,7 +12,7 @@ from torchbuild.context import Completed, Context
 from torchbuild.errors import StageError, UsageError
 from torchbuild.inspection.gpu_code_build import device_objects
 from torchbuild.model.command import BUILD_ROOT, expand
-from torchbuild.model.finding import Finding, failures
+from torchbuild.model.finding import Finding, failures, reasons
 from torchbuild.model.lock import Expectation, Lock
 from torchbuild.model.stage import StagePlan, StageResult, lock_part, stage_key
 from torchbuild.report.events import Found, Progress
@@ -130,7 +130,7 @@ def _device_code(plan: Plan, context: Context, *, is_whole: bool) -> tuple[Findi
         raise StageError(
             "device-code-not-as-asked",
             f"{wrong[0].what}; {len(wrong)} such findings",
-            why=tuple(f"{item.what}: seen {item.seen}, wanted {item.wanted}" for item in wrong),
+            why=reasons(wrong),
             fix="Look at how the tree compiles these files; correct cuda.archs or patch the tree.",
             link=str(context.workspace.logs / f"{NAME}.log"),
         )

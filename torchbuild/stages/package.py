@@ -8,7 +8,7 @@ from torchbuild.inspection.expected import ExpectedWheel
 from torchbuild.inspection.wheel import SOURCES, describe_wheel, inspect_wheel
 from torchbuild.knowledge.own_sources import sources_digest
 from torchbuild.model.command import BUILD_ROOT
-from torchbuild.model.finding import failures
+from torchbuild.model.finding import failures, reasons
 from torchbuild.model.lock import Lock
 from torchbuild.model.stage import StagePlan, StageResult, lock_part, stage_key
 from torchbuild.report.events import Found
@@ -72,9 +72,7 @@ def run(plan: Plan, context: Context) -> Result:
         raise StageError(
             "wheel-not-as-locked",
             f"{wheel.name} is not what was asked for: {len(wrong)} checks failed",
-            why=tuple(
-                f"[{item.reference}] {item.what}: seen {item.seen}, wanted {item.wanted}" for item in wrong
-            ),
+            why=reasons(wrong),
             fix="Correct the recipe or the tree's patches, then build again.",
             link=str(wheel),
         )

@@ -17,6 +17,7 @@ __all__ = [
     "equal",
     "judge",
     "lines",
+    "none_of",
     "number",
     "rows",
     "table",
@@ -63,6 +64,14 @@ def judge(checks: Checks, part: LockedPart, wanted: Wanted, seen: Seen) -> tuple
 def equal(reference: str, what: str, seen: str, wanted: str) -> Finding:
     """Passed where both are the same, else failed."""
     return told(reference, what, "passed" if seen == wanted else "failed", seen=seen, wanted=wanted)
+
+
+def none_of(reference: str, what: str, found: tuple[str, ...] | None, bad: Outcome = "failed") -> Finding:
+    """Passed where a list is empty, `bad` where it is not; ``not run`` where nobody made one."""
+    if found is None:
+        return told(reference, f"{what}: nobody looked", "not run")
+    outcome: Outcome = bad if found else "passed"
+    return told(reference, what, outcome, seen=", ".join(found) or "none", wanted="none")
 
 
 def told(reference: str, what: str, outcome: Outcome, *, seen: str = "", wanted: str = "") -> Finding:

@@ -9,7 +9,7 @@ from torchbuild.errors import StageError
 from torchbuild.knowledge.runfile_failures import runfile_failure
 from torchbuild.model.finding import Finding, Outcome, failures
 from torchbuild.model.part import LockedPart
-from torchbuild.toolchains.proof import Check, Seen, Wanted, lines, number, table, text, told
+from torchbuild.toolchains.proof import Check, Seen, Wanted, lines, none_of, number, table, text, told
 
 __all__ = ["CHECKS", "install_error"]
 
@@ -71,17 +71,7 @@ def _executable(_part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Find
 
 def _left(_part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Finding]:
     """What an earlier try left, and what could not be removed, poisons this one."""
-    left, what = lines(seen, "left"), "remains of an earlier installation"
-    if left is None:
-        yield told("runfile-left", f"{what}: nobody looked", "not run")
-        return
-    yield told(
-        "runfile-left",
-        what,
-        "failed" if left else "passed",
-        seen=", ".join(left) or "none",
-        wanted="none",
-    )
+    yield none_of("runfile-left", "remains of an earlier installation", lines(seen, "left"))
 
 
 def _foreign(_part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Finding]:
@@ -181,17 +171,8 @@ def _outside(_part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Finding
     if "outside" not in seen:
         yield told("runfile-outside", "the installer: it was not started", "not run")
         return
-    paths, what = lines(seen, "outside"), "places of the builder that the installer changed"
-    if paths is None:
-        yield told("runfile-outside", f"{what}: nobody looked", "not run")
-        return
-    yield told(
-        "runfile-outside",
-        what,
-        "warned" if paths else "passed",
-        seen=", ".join(paths) or "none",
-        wanted="none",
-    )
+    what = "places of the builder that the installer changed"
+    yield none_of("runfile-outside", what, lines(seen, "outside"), "warned")
 
 
 CHECKS: dict[str, Check] = {
