@@ -67,6 +67,16 @@ def lay(repo: Path, *sources: Path) -> None:
         shutil.copytree(source, repo, dirs_exist_ok=True, ignore=ignore)
 
 
+def add(repo: Path) -> None:
+    """Put the working tree into the index, every file by its content.
+
+    git takes a file for unchanged whose size, times in seconds and inode are what they were, and a
+    version.txt of the same length, laid in the same second under a reused inode, is just that.
+    """
+    git(repo, "read-tree", "--empty")
+    git(repo, "add", "--all")
+
+
 def commit(repo: Path, message: str, date: str) -> str:
     """Record the working tree and return the commit's id."""
     git(repo, "commit", "--quiet", f"--message={message}", date=date)
@@ -77,7 +87,7 @@ def make_nanofmt(repo: Path) -> str:
     """Make the submodule's repository and return its commit."""
     start(repo)
     lay(repo, HERE / "nanofmt")
-    git(repo, "add", "--all")
+    add(repo)
     return commit(repo, "Format text by position", "2024-01-01T00:00:00+00:00")
 
 
@@ -85,7 +95,7 @@ def stage(repo: Path, era: str, nanofmt: str) -> None:
     """Put one era's tree into the index, with the submodule at a commit."""
     lay(repo, HERE / "tree", HERE / "eras" / era)
     (repo / ".gitmodules").write_text(GITMODULES, encoding="utf-8")
-    git(repo, "add", "--all")
+    add(repo)
     # By id: a clone to read it from would leave this machine's paths in the repository.
     git(repo, "update-index", "--add", "--cacheinfo", f"160000,{nanofmt},{SUBMODULE}")
     (repo / SUBMODULE).mkdir(parents=True)

@@ -120,11 +120,13 @@ def downloads(shared: Path) -> Path:
 def repos(shared: Path) -> Path:
     """Torchlet and its submodule as git repositories."""
     with FileLock(f"{shared / 'repos'}.lock"):
-        subprocess.run(
+        made = subprocess.run(
             [sys.executable, str(EXAMPLE / "make_repo.py"), str(shared / "repos")],
-            check=True,
+            check=False,
             capture_output=True,
+            text=True,
         )
+        assert made.returncode == 0, made.stderr
     return shared / "repos"
 
 
