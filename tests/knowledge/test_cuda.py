@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from functools import cache
 from importlib.resources import files
 from itertools import pairwise
 from typing import Any
@@ -147,6 +148,7 @@ MEASURED = {
 }
 
 
+@cache
 def _archs(release: str) -> list[str]:
     """The architectures whose window holds a release."""
     names = [row["sm"] for row in _rows()["arch"]]
@@ -165,7 +167,7 @@ def test_windows_of_architectures_are_whole() -> None:
         known = [row["sm"] in _archs(release.version) for release in RELEASES]
         changes = sum(before != after for before, after in pairwise(known))
         assert changes <= 2
-        assert any(known)
+        assert any(known) != row["cuda"].startswith("<")  # such a window ends before the oldest release
         plain = row["sm"].rstrip("af")
         for release in RELEASES:
             archs = _archs(release.version)
