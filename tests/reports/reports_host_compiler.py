@@ -127,10 +127,10 @@ def b3(_tmp_path: Path) -> None:
     """The table of torch refuses gcc 14 for CUDA 12.8 and nvcc takes it: taken, and said."""
     told = _one("14.2.0", most=14)
 
-    chosen = _chosen(builder_of(told), cuda="12.8.1", torch="2.10.0")
+    chosen = _chosen(builder_of(told), cuda="12.8.1", torch="2.11.0")
     assert chosen.cxx == "/usr/bin/g++"
     assert any("torch's own table" in warning for warning in chosen.warnings)
-    assert _outcomes(told, "torch-extension-compilers", cuda="12.8", torch="2.10.0") == {"warned"}
+    assert _outcomes(told, "torch-extension-compilers", cuda="12.8", torch="2.11.0") == {"warned"}
 
 
 def b4(_tmp_path: Path) -> None:

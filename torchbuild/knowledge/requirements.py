@@ -4,9 +4,21 @@ from __future__ import annotations
 
 from packaging.version import Version
 
-from torchbuild.knowledge.fact import Fact, facts, facts_file, in_range
+from torchbuild.knowledge.fact import Fact, facts, in_range
+from torchbuild.knowledge.torch_releases import torch_cmake
 
-__all__ = ["NumpyFact", "bounds", "numpy_fact", "numpy_requirement"]
+__all__ = ["BoundFact", "NumpyFact", "bounds", "numpy_fact", "numpy_requirement"]
+
+
+class BoundFact(Fact):
+    """What the front end of some releases works with."""
+
+    torch: str
+    """Releases that this is for, a range."""
+    requires: tuple[str, ...]
+    """Requirements."""
+    why: str
+    """What happens without."""
 
 
 class NumpyFact(Fact):
@@ -43,5 +55,7 @@ def numpy_requirement(release: str, python_tag: str) -> str:
 
 def bounds(release: str) -> tuple[str, ...]:
     """Requirements that a release's front end needs besides those that its tree declares, sorted."""
-    rows = [row for row in facts_file("build_bounds")["bound"] if in_range(release, row["torch"])]
-    return tuple(sorted({requirement for row in rows for requirement in row["requires"]}))
+    rows = [row for row in facts(BoundFact, "build_bounds", "bound") if in_range(release, row.torch)]
+    oldest = torch_cmake(release)
+    cmake = {f"cmake{oldest.cmake}"} if oldest else set()
+    return tuple(sorted(cmake | {requirement for row in rows for requirement in row.requires}))
