@@ -22,7 +22,14 @@ FAMILIES = {
     and issubclass(value, errors.TorchbuildError)
     and value is not errors.TorchbuildError
 }
-OTHER_FAMILIES = {"Finding": "check", "Expectation": "check", "Warned": "warning"}
+OTHER_FAMILIES = {
+    "Finding": "check",
+    "Expectation": "check",
+    "Preflight": "check",
+    "Warned": "warning",
+    "Conflict": "conflict",
+    "Against": "conflict",
+}
 """Constructors that carry a reference and are no errors."""
 VERBS = frozenset(
     """

@@ -14,6 +14,7 @@ from torchbuild.knowledge.tables import (
     blas_fact,
     era_fact,
     era_of_backend,
+    official_cuda,
     option_facts,
     preset,
     switch_fact,
@@ -230,3 +231,12 @@ def test_facts_do_not_change() -> None:
     assert preset("minimal", "2.6.0") == preset("minimal", "2.6.0")
     with pytest.raises(KeyError):
         blas_fact("nothing")
+
+
+def test_upstreams_flags_for_nvcc_follow_the_toolkit() -> None:
+    """What upstream tells nvcc depends on the toolkit, and is known for each that a recipe can name."""
+    told = {cuda: official_cuda("2.9.1", cuda) for cuda in ("11.6.2", "12.8.1", "13.0.2")}
+    flags = {cuda: row.env["TORCH_NVCC_FLAGS"] for cuda, row in told.items() if row}
+    assert "--threads" not in flags["11.6.2"]
+    assert flags["12.8.1"].endswith("--threads 2")
+    assert flags["13.0.2"].endswith("-compress-mode=size")

@@ -11,8 +11,8 @@ from torchbuild.inspection.archive import Contents
 from torchbuild.inspection.expected import ExpectedWheel
 from torchbuild.inspection.facts import ElfFacts
 from torchbuild.inspection.names import installed_path
-from torchbuild.inspection.platform import platform_libraries
 from torchbuild.inspection.verdict import failed, settled, warned
+from torchbuild.knowledge.platform_libraries import platform_libraries
 from torchbuild.model.finding import Finding
 
 __all__ = ["REFERENCES", "check"]

@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 
-from torchbuild.knowledge.fact import facts_file
+from torchbuild.knowledge.platform_libraries import node_glibc
 from torchbuild.knowledge.platform_tags import legacy_glibc
 
-__all__ = ["glibc_of_node", "glibc_promised", "platform_libraries", "release"]
+__all__ = ["glibc_of_node", "glibc_promised", "release"]
 
 _PEP_600 = re.compile(r"manylinux_([0-9]{1,4})_([0-9]{1,4})_\w+")
 _DIGITS = re.compile(r"[0-9]{1,9}")
-
-
-@cache
-def platform_libraries(machine: str) -> frozenset[str]:
-    """Sonames that every machine of this kind has, and that no wheel needs to declare."""
-    rows = facts_file("platform_libraries")["library"]
-    return frozenset(
-        str(row["soname"]) for row in rows if isinstance(row["machines"], list) and machine in row["machines"]
-    )
 
 
 def release(version: str) -> tuple[int, ...] | None:
@@ -34,10 +24,7 @@ def release(version: str) -> tuple[int, ...] | None:
 def glibc_of_node(node: str) -> str | None:
     """The C library release that brought a version node such as ``GLIBC_2.28``; None where unknown."""
     number = node.removeprefix("GLIBC_")
-    if release(number) is not None:
-        return number
-    rows = facts_file("platform_libraries")["glibc_node"]
-    return next((str(row["glibc"]) for row in rows if row["node"] == node), None)
+    return number if release(number) is not None else node_glibc(node)
 
 
 def glibc_promised(platform_tag: str) -> str | None:

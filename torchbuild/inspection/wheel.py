@@ -24,6 +24,7 @@ SOURCES = (
     "knowledge/data/platform_libraries.toml",
     "knowledge/data/platform_tags.toml",
     "knowledge/fact.py",
+    "knowledge/platform_libraries.py",
     "knowledge/platform_tags.py",
 )
 """Where in this package all lies that decides what a check says."""

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
-
-from torchbuild.knowledge.fact import Fact, facts, facts_file
+from torchbuild.knowledge.fact import Fact, facts, facts_file, table_cache
 from torchbuild.model.frozen import frozen_value
 
 __all__ = [
@@ -91,13 +89,13 @@ def openmp_names() -> tuple[str, ...]:
     return tuple(facts_file("openmp")["runtime"])
 
 
-@cache
+@table_cache
 def openmp_fact(provider: str) -> OpenmpFact:
     """The row of a runtime."""
     return OpenmpFact.model_validate(frozen_value(facts_file("openmp")["runtime"][provider]))
 
 
-@cache
+@table_cache
 def _refused() -> tuple[RefusedPair, ...]:
     rows = facts_file("openmp")["refused"]
     return tuple(RefusedPair.model_validate(frozen_value(row)) for row in rows)
@@ -109,14 +107,14 @@ def refused_pair(blas: str, origin: str, openmp: str) -> RefusedPair | None:
     return next((row for row in rows if row.origin in ("", origin)), None)
 
 
-@cache
+@table_cache
 def blas_wheels(part: str, provider: str) -> tuple[BlasWheel, ...]:
     """The distributions that hold a part; none where it is not to be had as wheels."""
     rows = facts(BlasWheel, "blas_wheels", "wheel")
     return tuple(row for row in rows if (row.part, row.provider) == (part, provider))
 
 
-@cache
+@table_cache
 def absent_wheels(provider: str) -> AbsentFact:
     """Why there are no wheels of it."""
     rows = facts(AbsentFact, "blas_wheels", "absent")

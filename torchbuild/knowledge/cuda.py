@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cache
+from packaging.version import Version
 
-from packaging.version import InvalidVersion, Version
-
-from torchbuild.knowledge.fact import Fact, facts, facts_file, in_range
+from torchbuild.knowledge.fact import Fact, facts, facts_file, in_range, table_cache
 from torchbuild.model.frozen import Frozen, frozen_value
 
 __all__ = [
@@ -116,7 +114,7 @@ class SpaceRatios(Fact):
     """Where the toolkit lies."""
 
 
-@cache
+@table_cache
 def cuda_releases() -> tuple[CudaRelease, ...]:
     """Every release that is known, oldest first."""
     return facts(CudaRelease, "cuda", "release")
@@ -148,7 +146,7 @@ def compat_floor(version: str) -> DriverFloor | None:
     return next((row for row in rows if _holds(row.cuda, version)), None)
 
 
-@cache
+@table_cache
 def _windows() -> tuple[ArchWindow, ...]:
     return facts(ArchWindow, "cuda", "arch")
 
@@ -164,13 +162,13 @@ def installer_options(version: str) -> frozenset[str]:
     return frozenset(row.name for row in rows if _holds(row.cuda, version))
 
 
-@cache
+@table_cache
 def installer_fact() -> InstallerFact:
     """What holds for every installer."""
     return InstallerFact.model_validate(frozen_value(facts_file("cuda")["installer"]))
 
 
-@cache
+@table_cache
 def space_ratios() -> SpaceRatios:
     """What an installation needs."""
     return SpaceRatios.model_validate(frozen_value(facts_file("cuda")["ratios"]))
@@ -179,7 +177,7 @@ def space_ratios() -> SpaceRatios:
 def _release(version: str) -> Version | None:
     try:
         return Version(version)
-    except InvalidVersion:
+    except ValueError:  # InvalidVersion is one; so is a number of thousands of digits
         return None
 
 

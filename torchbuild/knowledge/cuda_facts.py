@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
-
-from torchbuild.knowledge.fact import Fact, facts, in_range
+from torchbuild.knowledge.fact import Fact, facts, in_range, table_cache
 
 __all__ = ["CudaPair", "CudaWheels", "LacksNvcc", "cuda_pairs", "cuda_wheels", "newest_of", "without_nvcc"]
 
@@ -56,7 +54,7 @@ class CudaPair(Fact):
         return in_range(torch, self.torch) and in_range(cuda, self.cuda) and in_range(glibc, self.glibc)
 
 
-@cache
+@table_cache
 def cuda_wheels() -> tuple[CudaWheels, ...]:
     """Every release whose wheels are a whole toolkit, oldest first."""
     return facts(CudaWheels, "cuda_wheels", "release")
@@ -75,7 +73,7 @@ def without_nvcc(release: str) -> LacksNvcc | None:
     return next((row for row in rows if in_range(release, row.cuda)), None)
 
 
-@cache
+@table_cache
 def cuda_pairs() -> tuple[CudaPair, ...]:
     """Every suspicion."""
     return facts(CudaPair, "cuda_pairs", "pair")

@@ -43,7 +43,7 @@ class TorchFact(Fact):
     standard: str
     """C++ standard, such as ``17``."""
     is_fatal: bool
-    """Whether the tree's own CMake file stops at anything else."""
+    """Whether the tree itself stops at anything else."""
 
 
 class PairFact(Fact):

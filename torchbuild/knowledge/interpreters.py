@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cache
-
-from torchbuild.knowledge.fact import Fact, facts, facts_file, in_range
+from torchbuild.knowledge.fact import Fact, facts, facts_file, in_range, table_cache
 from torchbuild.model.frozen import frozen_value
 
-__all__ = ["StandaloneFact", "TorchPython", "standalone_fact", "torch_python"]
+__all__ = ["StandaloneFact", "TorchPython", "newest_promised", "standalone_fact", "torch_python"]
+
+
+_PYTHONS = tuple(f"3.{minor}" for minor in range(30, 5, -1))
 
 
 class TorchPython(Fact):
@@ -29,6 +30,11 @@ class TorchPython(Fact):
         return bool(self.experimental) and in_range(python, self.experimental)
 
 
+def newest_promised(row: TorchPython) -> str:
+    """The newest Python that a release promises, such as ``3.13``; empty for none."""
+    return next((item for item in _PYTHONS if row.promises(item)), "")
+
+
 class StandaloneFact(Fact):
     """The publisher of uv's managed interpreters."""
 
@@ -44,7 +50,7 @@ def torch_python(release: str) -> TorchPython | None:
     return next((row for row in rows if in_range(release, row.torch)), None)
 
 
-@cache
+@table_cache
 def standalone_fact() -> StandaloneFact:
     """Where managed interpreters come from."""
     return StandaloneFact.model_validate(frozen_value(facts_file("standalone_python")["publisher"]))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Literal
 
 from packaging.version import Version
 from pydantic import Field
 
-from torchbuild.knowledge.fact import Fact, facts, facts_file, in_range
+from torchbuild.knowledge.fact import Fact, facts, facts_file, in_range, table_cache
 from torchbuild.model.frozen import Frozen, frozen_value
 from torchbuild.model.part import PART_NAMES, PartName
 
@@ -122,6 +121,12 @@ class LowestChip(Fact):
     """The release that is the first it is not for; empty where none is known."""
     lowest: int
     """Ten times the compute capability."""
+    highest: int = 0
+    """The newest chip, likewise; newer ones of the same major run its code. 0: nobody looked."""
+
+    def has(self, sm: int) -> bool:
+        """Whether there is code for a chip, as far as is known."""
+        return self.lowest <= sm and (not self.highest or sm // 10 <= self.highest // 10)
 
 
 def library_names() -> tuple[PartName, ...]:
@@ -129,13 +134,13 @@ def library_names() -> tuple[PartName, ...]:
     return tuple(name for name in PART_NAMES if name in facts_file("libraries"))
 
 
-@cache
+@table_cache
 def library_fact(name: str) -> LibraryFact:
     """The row of a library."""
     return LibraryFact.model_validate(frozen_value(facts_file("libraries")[name]))
 
 
-@cache
+@table_cache
 def _wheels() -> tuple[LibraryWheel, ...]:
     return facts(LibraryWheel, "library_wheels", "wheel")
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
-
-from torchbuild.knowledge.fact import Fact, facts, in_range
+from torchbuild.knowledge.fact import Fact, facts, in_range, table_cache
 
 __all__ = ["OwnList", "own_lists"]
 
@@ -20,7 +18,7 @@ class OwnList(Fact):
     """Machine code that it adds; empty where the list is empty, and then another one may be handed over."""
 
 
-@cache
+@table_cache
 def _rows() -> tuple[OwnList, ...]:
     return facts(OwnList, "nccl_source", "own")
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cache
-
-from torchbuild.knowledge.fact import Fact, facts_file
+from torchbuild.knowledge.fact import Fact, facts_file, table_cache
 from torchbuild.model.frozen import frozen_value
 
-__all__ = ["publisher_addresses"]
+__all__ = ["PublisherFact", "publisher_addresses"]
 
 
 class PublisherFact(Fact):
@@ -17,7 +15,7 @@ class PublisherFact(Fact):
     """Its address, with the slash at the end."""
 
 
-@cache
+@table_cache
 def publisher_addresses() -> dict[str, str]:
     """By the kind of a locator, such as ``nvidia``, the address that its path is below."""
     rows = facts_file("publishers")

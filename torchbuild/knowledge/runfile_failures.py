@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import cache
 
-from torchbuild.knowledge.fact import Fact, facts
+from torchbuild.knowledge.fact import Fact, facts, table_cache
 
 __all__ = ["RunfileFailure", "runfile_failure", "runfile_failures"]
 
@@ -26,7 +25,7 @@ class RunfileFailure(Fact):
     """What to do; begins with a verb."""
 
 
-@cache
+@table_cache
 def runfile_failures() -> tuple[RunfileFailure, ...]:
     """All that are known; the first that fits counts."""
     return facts(RunfileFailure, "runfile_failures", "failure")

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Literal
 
-from packaging.specifiers import SpecifierSet
-
-from torchbuild.knowledge.fact import Fact, facts, facts_file
+from torchbuild.knowledge.fact import Fact, facts, facts_file, in_range, table_cache
 from torchbuild.model.frozen import Frozen, frozen_value
 
 __all__ = [
@@ -17,6 +14,7 @@ __all__ = [
     "EraFact",
     "FoundOption",
     "LateFact",
+    "OfficialCuda",
     "OptionFacts",
     "Preset",
     "PrintedFlag",
@@ -27,6 +25,7 @@ __all__ = [
     "era_fact",
     "era_of_backend",
     "late_facts",
+    "official_cuda",
     "option_facts",
     "preset",
     "switch_fact",
@@ -84,6 +83,17 @@ class Preset(Fact):
     """Switched off."""
     on: tuple[str, ...]
     """Switched on."""
+    env: dict[str, str]
+    """Further variables of the build."""
+
+
+class OfficialCuda(Fact):
+    """What upstream's builds with CUDA are told besides."""
+
+    torch: str
+    """Releases that this is for, a range."""
+    cuda: str
+    """Toolkits, a range."""
     env: dict[str, str]
     """Further variables of the build."""
 
@@ -168,7 +178,7 @@ class LateFact(Fact):
 
     def is_for(self, package: str, release: str) -> bool:
         """Whether a release of a package fetches it."""
-        return package == self.package and SpecifierSet(self.torch).contains(release, prereleases=True)
+        return package == self.package and in_range(release, self.torch)
 
 
 class CMakeFact(Fact):
@@ -206,31 +216,36 @@ def blas_fact(provider: str) -> BlasFact:
     return BlasFact.model_validate(frozen_value(facts_file("blas")[provider]))
 
 
+def official_cuda(torch: str, cuda: str) -> OfficialCuda | None:
+    """What upstream's build of a release with a toolkit is told besides; None where nobody knows."""
+    rows = facts(OfficialCuda, "official_cuda", "official")
+    return next((row for row in rows if in_range(torch, row.torch) and in_range(cuda, row.cuda)), None)
+
+
 def preset(name: str, release: str) -> Preset | None:
     """A preset's flags for a release; None where nobody knows them."""
-    rows = (Preset.model_validate(frozen_value(row)) for row in facts_file("presets")[name])
-    return next((row for row in rows if SpecifierSet(row.torch).contains(release, prereleases=True)), None)
+    return next((row for row in facts(Preset, "presets", name) if in_range(release, row.torch)), None)
 
 
-@cache
+@table_cache
 def late_facts() -> tuple[LateFact, ...]:
     """What trees fetch by themselves."""
     return facts(LateFact, "late_sources", "late")
 
 
-@cache
+@table_cache
 def option_facts() -> OptionFacts:
     """What is known about options beyond what a tree declares."""
     return OptionFacts.model_validate(frozen_value(facts_file("options")))
 
 
-@cache
+@table_cache
 def cmake_fact() -> CMakeFact:
     """What CMake sets on Linux."""
     return CMakeFact.model_validate(frozen_value(facts_file("cmake_variables")["linux"]))
 
 
-@cache
+@table_cache
 def switch_fact() -> SwitchFact:
     """Which switches depend on others."""
     return SwitchFact.model_validate(frozen_value(facts_file("switches")["dependent"]))

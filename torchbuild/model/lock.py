@@ -261,6 +261,8 @@ class Lock(Frozen):
     """What must be shown."""
     unpinned: tuple[str, ...] = ()
     """Inputs that nobody could pin, said aloud."""
+    facts: tuple[str, ...] = ()
+    """Rows of facts that the user's overlay changed when this was locked, a line each."""
 
     @model_validator(mode="after")
     def _parts_in_their_places(self) -> Self:

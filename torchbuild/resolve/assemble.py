@@ -11,6 +11,7 @@ from typing import Literal
 from packaging.version import Version
 from pydantic import Field
 
+from torchbuild.knowledge.fact import overlay
 from torchbuild.knowledge.tables import blas_fact, era_fact
 from torchbuild.model.artifact import Artifact, ImageRef
 from torchbuild.model.command import BUILD_ROOT
@@ -154,6 +155,7 @@ def lock_of(recipe: Recipe, answers: Answers, asked: AskedTree | None = None) ->
             "wheel": _wheel(recipe),
             "verify": _verify(recipe),
             "unpinned": (*_unpinned(recipe), *answers.unpinned),
+            "facts": overlay().changes,
         }
     )
 

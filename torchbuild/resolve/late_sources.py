@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 
 from torchbuild.errors import ConflictError
+from torchbuild.knowledge.fact import table_cache
 from torchbuild.knowledge.tables import LateFact, late_facts
 from torchbuild.model.recipe import Recipe
 from torchbuild.resolve.cmake_commands import Fetch
@@ -40,7 +40,7 @@ def is_pin(path: str) -> bool:
     return _pins_pattern().fullmatch(path) is not None
 
 
-@cache
+@table_cache
 def _pins_pattern() -> re.Pattern[str]:
     """Once for all the files of a tree, which are tens of thousands."""
     pins = (re.escape(pin) for fact in late_facts() for pin in fact.pins)

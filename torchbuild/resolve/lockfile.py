@@ -19,7 +19,7 @@ from torchbuild.resolve.assemble import recipe_digest
 __all__ = ["check_fresh", "dump_lock", "parse_lock"]
 
 _HEADER = "# Made by `torchbuild lock`: every input of one build, exactly. Not written by hand.\n"
-_WITH_CUDA = ("gpu_archs", "parts")
+_ONLY_WHERE_THERE = ("facts", "gpu_archs", "parts")
 """What is left out where it is empty: a lock that was made before there were any stays what it was."""
 _DIGEST = "digest"
 """The file's own key, over all others: how a change by hand is noticed. No protection against malice."""
@@ -29,7 +29,7 @@ def dump_lock(lock: Lock) -> str:
     """The file's text; the same lock gives the same bytes."""
     table = _without_none(lock.model_dump(mode="json", by_alias=True))
     head = {"schema": table.pop("schema")}
-    for name in _WITH_CUDA:
+    for name in _ONLY_WHERE_THERE:
         if not table[name]:
             del table[name]
     own = {_DIGEST: _digest(head | table)}
