@@ -1,0 +1,1 @@
+"""What can work for a target, and why nothing else: wish + facts -> choices, or conflicts as values. Pure."""

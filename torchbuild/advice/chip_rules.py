@@ -1,0 +1,201 @@
+"""What no toolkit can mend: drivers and kernel modules against chips, Python, C library, release."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchbuild.advice import cite
+from torchbuild.advice.answer import Cited, Conflict
+from torchbuild.advice.target import Case, TargetGpu, runs_on
+from torchbuild.advice.versions import at_least, branch_of
+from torchbuild.advice.wish import Wish
+from torchbuild.knowledge.interpreters import torch_python
+from torchbuild.knowledge.platform_tags import oldest_glibc
+from torchbuild.knowledge.torch_releases import torch_archs, torch_line, torch_lines
+from torchbuild.model.gpu_arch import Arch
+
+__all__ = ["fixed_conflicts"]
+
+
+def fixed_conflicts(case: Case) -> Iterator[Conflict]:
+    """Every conflict that is there whichever toolkit is taken."""
+    yield from _release(case)
+    yield from _driver(case)
+    yield from _modules(case)
+    yield from _named(case)
+    yield from _covered(case)
+    yield from _machine(case)
+    yield from _python(case)
+    yield from _glibc(case)
+
+
+def _release(case: Case) -> Iterator[Conflict]:
+    wish = case.wish
+    if torch_line(wish.torch) is not None:
+        return
+    newest = torch_lines()[-1]
+    yield Conflict(
+        reference="torch-release-unknown",
+        what=f"torch {wish.torch} is no release that is known",
+        facts=(cite.asked("torch", wish.torch), cite.torch_line(newest)),
+        fix=f"Name a known release; the newest line is {newest.minor}.",
+    )
+
+
+def _driver(case: Case) -> Iterator[Conflict]:
+    driver = case.wish.driver
+    if not driver:
+        return
+    asked = cite.asked("driver", driver)
+    for gpu in case.gpus:
+        yield from _driver_of(gpu, case.wish, asked)
+
+
+def _driver_of(gpu: TargetGpu, wish: Wish, asked: Cited) -> Iterator[Conflict]:
+    family, driver = gpu.family, wish.driver
+    if family is None or gpu.is_tegra:
+        return
+    first, fact = family.driver, cite.family(family)
+    if gpu.product and gpu.product.driver and "open" in (family.modules, wish.modules):
+        # only then the list of the open modules is all that there is; the proprietary ones may know it before
+        first, fact = gpu.product.driver, cite.product(gpu.product)
+    if first and not at_least(driver, first):
+        yield Conflict(
+            reference="driver-older-than-chip",
+            what=f"driver {driver} does not know {gpu.asked}",
+            facts=tuple(dict.fromkeys((asked, fact, *gpu.facts))),
+            fix=f"Install driver {first} or newer on the target.",
+        )
+    if family.last_branch is not None and branch_of(driver) > family.last_branch:
+        yield Conflict(
+            reference="driver-dropped-chip",
+            what=f"driver {driver} no longer drives {gpu.asked}",
+            facts=(asked, cite.family(family)),
+            fix=f"Keep driver branch {family.last_branch} on the target, or another GPU.",
+        )
+
+
+def _modules(case: Case) -> Iterator[Conflict]:
+    wanted: dict[str, TargetGpu] = {}
+    for gpu in case.gpus:
+        if gpu.modules in ("open", "proprietary"):
+            wanted.setdefault(gpu.modules, gpu)
+    if len(wanted) > 1:
+        one, other = wanted["proprietary"], wanted["open"]
+        yield Conflict(
+            reference="kernel-modules-wrong",
+            what=f"no driver drives {one.asked} and {other.asked} in one machine",
+            facts=(one.of_modules, other.of_modules),
+            fix=f"Take {one.asked} or {other.asked} out of the target.",
+        )
+        return
+    for modules, gpu in wanted.items():
+        if case.wish.modules not in ("", modules):
+            yield Conflict(
+                reference="kernel-modules-wrong",
+                what=f"{gpu.asked} does not work with the {case.wish.modules} kernel modules",
+                facts=(cite.asked("modules", case.wish.modules), gpu.of_modules),
+                fix=f"Install the {modules} kernel modules of the driver on the target.",
+            )
+
+
+def _named(case: Case) -> Iterator[Conflict]:
+    """Architectures that the tree cannot be told."""
+    known = torch_archs(case.wish.torch)
+    if known is None:
+        return
+    for arch in case.archs:
+        if arch.capability not in known.archs and not _by_suffix(arch, known.suffixes, known.archs):
+            yield Conflict(
+                reference="torch-unaware-of-chip",
+                what=f"torch {case.wish.torch} cannot be told to compile for {arch.capability}",
+                facts=(_who_needs(case, arch), cite.torch_archs(known)),
+                fix="Take a newer torch, or code of an older architecture that runs on the chip too.",
+            )
+
+
+def _by_suffix(arch: Arch, suffixes: tuple[str, ...], archs: tuple[str, ...]) -> bool:
+    return arch.suffix in suffixes and f"{arch.number // 10}.{arch.number % 10}" in archs
+
+
+def _who_needs(case: Case, arch: Arch) -> Cited:
+    gpu = next((item for item in case.gpus if item.arch == arch), None)
+    if gpu is None or case.wish.archs:
+        return cite.asked("archs", arch.torch_item)
+    return gpu.facts[0] if gpu.facts else cite.asked("gpus", gpu.asked)
+
+
+def _covered(case: Case) -> Iterator[Conflict]:
+    """GPUs that nothing of a given list runs on."""
+    if not case.wish.archs:
+        return
+    for gpu in case.gpus:
+        as_ptx = [
+            item for item in case.archs if item.has_ptx and not item.suffix and item.number <= gpu.arch.number
+        ]
+        if not as_ptx and not any(runs_on(item, gpu) for item in case.archs):
+            yield Conflict(
+                reference="archs-miss-chip",
+                what=f"nothing of {', '.join(case.wish.archs)} runs on {gpu.asked}",
+                facts=(cite.asked("archs", ", ".join(case.wish.archs)), *gpu.facts)
+                if gpu.facts
+                else (cite.asked("archs", ", ".join(case.wish.archs)), cite.asked("gpus", gpu.asked)),
+                fix=f"Add {gpu.arch.capability} to the architectures.",
+            )
+
+
+def _machine(case: Case) -> Iterator[Conflict]:
+    """A Jetson is no x86_64."""
+    wrong = next((gpu for gpu in case.gpus if gpu.is_tegra and case.wish.machine != "aarch64"), None)
+    if wrong is not None and wrong.product is not None:
+        yield Conflict(
+            reference="machine-not-of-gpu",
+            what=f"{wrong.asked} is part of an aarch64 machine",
+            facts=(cite.asked("machine", case.wish.machine), wrong.facts[-1]),
+            fix='Set target.machine = "aarch64".',
+        )
+
+
+def _python(case: Case) -> Iterator[Conflict]:
+    wish = case.wish
+    row = torch_python(wish.torch)
+    number = wish.python.rstrip("t")
+    if not wish.python or row is None or row.promises(number) or row.tries(number):
+        return
+    yield Conflict(
+        reference="python-outside-torch",
+        what=f"torch {wish.torch} is not for Python {wish.python}",
+        facts=(cite.asked("python", wish.python), cite.torch_python(row)),
+        fix="Take another Python, or another torch.",
+    )
+
+
+def _glibc(case: Case) -> Iterator[Conflict]:
+    wish = case.wish
+    have, builder, oldest = _numbers(wish.glibc), _numbers(wish.builder_glibc), oldest_glibc(wish.machine)
+    if have and builder > have:
+        yield Conflict(
+            reference="builder-newer-than-target",
+            what=f"what is built with glibc {wish.builder_glibc} may not start on glibc {wish.glibc}",
+            facts=(cite.asked("glibc", wish.glibc), cite.asked("builder_glibc", wish.builder_glibc)),
+            fix="Build in an image whose C library is no newer than the target's.",
+        )
+    if not have or have >= _numbers(oldest):
+        return
+    fact = Cited(
+        table="platform_tags.oldest",
+        row=wish.machine,
+        says=f"installers take no wheel for a glibc older than {oldest} on {wish.machine}",
+    )
+    yield Conflict(
+        reference="target-glibc-too-old",
+        what=f"no wheel can be installed on glibc {wish.glibc}",
+        facts=(cite.asked("glibc", wish.glibc), fact),
+        fix=f"Take a target with glibc {oldest} or newer.",
+    )
+
+
+def _numbers(glibc: str) -> tuple[int, ...]:
+    """Such as (2, 28); empty of what is no release."""
+    parts = glibc.split(".")
+    return tuple(int(item) for item in parts) if all(item.isdecimal() for item in parts) else ()
