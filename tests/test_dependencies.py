@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[1]
 IMPORTED_AS = {
     "cmake-parser": "cmake_parser",
     "gitpython": "git",
+    "nvidia-ml-py": "pynvml",
     "pyelftools": "elftools",
     "tomli-w": "tomli_w",
 }

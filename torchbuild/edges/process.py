@@ -33,6 +33,8 @@ GRACE_S = 5.0
 """What a process group gets between SIGTERM and SIGKILL, to remove its half-written files."""
 
 _CHUNK = 1 << 16
+_MOST = 1 << 30
+"""Bytes of a query's answer: what a machine's memory bears, and no program that we ask comes near."""
 _INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -103,6 +105,10 @@ def capture(
     cwd: Path | str | None = None,
     timeout_s: float = 60.0,
     pass_fds: tuple[int, ...] = (),
+    grace_s: float = GRACE_S,
+    most: int = _MOST,
+    with_stderr: bool = False,
+    until: int | None = None,
 ) -> str:
     """What a short query prints on stdout, decoded with replacement.
 
@@ -112,20 +118,59 @@ def capture(
         cwd: where it starts; None for the caller's directory.
         timeout_s: seconds after which it is killed.
         pass_fds: further descriptors that the program inherits.
+        grace_s: seconds between SIGTERM and SIGKILL where it is killed.
+        most: bytes that it may print; one that prints without end is killed.
+        with_stderr: its stderr is part of the answer, in the order written.
+        until: a descriptor; the program is killed once this can be read, or its other end is closed.
 
     Raises:
-        HostError: ``query-failed`` where it ends with another code than 0 or runs too long (its stderr is
-            the evidence), ``program-missing``, ``program-not-started``, ``directory-missing``.
+        HostError: ``query-failed`` where it ends with another code than 0, runs too long or prints too much
+            (its stderr is the evidence), ``program-missing``, ``program-not-started``,
+            ``directory-missing``.
     """
     variables = dict(os.environ) if environ is None else environ
-    with _group(argv, cwd=cwd, environ=variables, output=subprocess.PIPE, pass_fds=pass_fds) as process:
+    second = subprocess.STDOUT if with_stderr else subprocess.PIPE
+    with _group(
+        argv, cwd=cwd, environ=variables, output=second, pass_fds=pass_fds, grace_s=grace_s
+    ) as process:
         try:
-            out, err = process.communicate(timeout=timeout_s)
+            out, err = _answer(process, timeout_s, most, until)
         except subprocess.TimeoutExpired as error:
             raise _query_failed(argv, f"no answer after {timeout_s:g} s", b"") from error
+        except OverflowError as error:
+            raise _query_failed(argv, f"more than {most} bytes of output", b"") from error
     if process.returncode != 0:
-        raise _query_failed(argv, f"exit code {_exit_code(process)}", err)
+        raise _query_failed(argv, f"exit code {_exit_code(process)}", out if with_stderr else err)
     return out.decode(errors="replace")
+
+
+def _answer(
+    process: subprocess.Popen[bytes], timeout_s: float, most: int, until: int | None
+) -> tuple[bytes, bytes]:
+    """What it prints on stdout and stderr, to its end.
+
+    Raises:
+        TimeoutExpired: it took too long, or `until` came.
+        OverflowError: it prints too much.
+    """
+    ends = time.monotonic() + timeout_s
+    kept = {stream.fileno(): bytearray() for stream in (process.stdout, process.stderr) if stream is not None}
+    first, *_ = kept
+    going = set(kept)
+    while going:
+        left = ends - time.monotonic()
+        ready = _ready(*going, *(() if until is None else (until,)), timeout_s=max(0.0, left))
+        if left <= 0 or until in ready:
+            raise subprocess.TimeoutExpired(process.args, timeout_s)
+        for number in ready:
+            chunk = os.read(number, _CHUNK)
+            kept[number] += chunk
+            if not chunk:
+                going.discard(number)
+        if sum(map(len, kept.values())) > most:
+            raise OverflowError(most)
+    process.wait(timeout=max(0.0, ends - time.monotonic()))
+    return bytes(kept.pop(first)), bytes(*kept.values())
 
 
 def attach(
