@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from torchbuild.knowledge.fact import using
+from torchbuild.knowledge.overlay import read_overlay
 from torchbuild.model.recipe import Recipe
 from torchbuild.resolve.assemble import (
     Answers,
@@ -56,6 +58,19 @@ def test_what_does_not_decide_the_wheel_makes_no_lock_stale(load: Load, least: s
 def test_what_decides_the_wheel_makes_a_lock_stale(load: Load, least: str, tables: str) -> None:
     """Every other change of a recipe asks for a new lock."""
     assert recipe_digest(load(least + tables)) != recipe_digest(load(least))
+
+
+def test_a_lock_records_the_users_facts_that_it_was_made_with(
+    load: Load, least: str, answers: Answer
+) -> None:
+    """A build that is repeated elsewhere can tell which of them decided; without any, nothing is recorded."""
+    row = '[[floor]]\ncuda = ">=12,<13"\ndriver = "525.99"\nsource = "us"\nchecked = "unconfirmed"\n'
+
+    with using(read_overlay({"cuda": row})):
+        (line,) = lock_of(load(least), answers()).facts
+
+    assert line.startswith("cuda.floor >=12,<13: replaced by the user's overlay, sha256 ")
+    assert lock_of(load(least), answers()).facts == ()
 
 
 def test_the_order_of_a_file_does_not_matter(load: Load, least: str) -> None:

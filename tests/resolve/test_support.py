@@ -15,8 +15,6 @@ MAXIMAL = Path(__file__).parents[1] / "data" / "recipes" / "maximal.toml"
 
 LATER = {
     "companions": "[companions.torchvision.source]\ngit = 'g'\nref = 'r'",
-    "target.driver": '[target]\ndriver = ">=535"',
-    "target.gpus": '[target]\ngpus = ["GTX 1080"]',
     "target.cpu": '[target]\ncpu = "x86-64-v2"',
     "verify.upstream_tests": '[verify]\nupstream_tests = ["test/test_nn.py"]',
     "machine.caches": '[machine]\ncaches = { store = "/x" }',
@@ -54,6 +52,7 @@ def test_all_are_named_at_once(refused: Callable[..., RecipeError]) -> None:
     "table",
     [
         "[target]\nglibc = '2.28'\ngpus = []",
+        "[target]\ngpus = ['GTX 1080']\ndriver = '>=535'\nkernel_modules = 'open'\nforward_compat = true",
         "companions = []",
         "[companions]",
         "[machine]\ncaches = {}",

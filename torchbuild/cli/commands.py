@@ -21,7 +21,12 @@ class Entry(NamedTuple):
     """One line."""
 
 
+_WITH_FACTS = frozenset({"build", "doctor", "image", "init", "lock", "plan"})
+"""What decides by facts: the user's own lie over ours while it runs. `explain` lays them by itself."""
+
 COMMANDS = {
+    "init": Entry("torchbuild.cli.init:init", "Write a recipe that can work for a GPU and a driver."),
+    "doctor": Entry("torchbuild.cli.doctor:doctor", "Say what would fail here, before anything is fetched."),
     "build": Entry("torchbuild.cli.build:build", "Build, verify and publish the wheel of a recipe."),
     "plan": Entry("torchbuild.cli.plan:plan", "Say what a build would run, in order; run nothing."),
     "lock": Entry("torchbuild.cli.lock:lock", "Pin every input of a recipe by digest."),
@@ -39,7 +44,11 @@ def load_command(name: str) -> click.Command:
     module, _, attribute = COMMANDS[name].where.partition(":")
     command = getattr(import_module(module), attribute)
     assert isinstance(command, click.Command)  # noqa: S101  our own table
-    return command
+    if name not in _WITH_FACTS:
+        return command
+    from torchbuild.cli.facts_overlay import with_user_facts  # noqa: PLC0415  the list of commands needs none
+
+    return with_user_facts(command)
 
 
 def unknown_command(name: str) -> UsageError:

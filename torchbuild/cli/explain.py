@@ -37,15 +37,13 @@ class Explanation(NamedTuple):
 @click.command()
 @click.argument("name")
 @click.option("--why-rerun", is_flag=True, help="NAME is a recipe: say which stages run again, and why.")
-@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="With --why-rerun: as in build.")
-@click.option(
-    "--lock", metavar="FILE", type=click.Path(path_type=Path), help="With --why-rerun: as in build."
-)
+@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Of a recipe: as in build.")
+@click.option("--lock", metavar="FILE", type=click.Path(path_type=Path), help="Of a recipe: as in build.")
 @click.option(
     "--allow-path", "allowed", metavar="FOLDER", type=click.Path(path_type=Path), multiple=True,
-    help="With --why-rerun: as in build.",
+    help="Of a recipe: as in build.",
 )  # fmt: skip
-@dev_option("With --why-rerun: of the workspace of build --dev.")
+@dev_option("Of a recipe: as build --dev builds it.")
 @click.option("--paranoid", is_flag=True, help="With --why-rerun: read every made file again.")
 @json_option
 def explain(
@@ -61,6 +59,9 @@ def explain(
 ) -> None:
     """Explain NAME: a reference of an error or a check, else a key of a recipe, else a file.
 
+    Of a recipe: why each line of it, and of the lock beside it, is what it is: who wrote it or what it
+    follows from, what the facts say of it, who provides each part and where its digest is from.
+
     With --why-rerun, NAME is a recipe with a lock. For each stage: reused or run again, and why: which part
     of its key changed, which made path is not as it was left, which earlier stage runs again. Nothing is run.
     """
@@ -68,9 +69,12 @@ def explain(
         answer = _rerun(Path(name), lock, overrides, allowed, paranoid=paranoid, is_dev=is_dev)
         print_result(answer.json(), as_json=as_json, text="\n".join(answer.lines()))
         return
+    found = explanation(name)
+    if found.taken_as == "path" and not paranoid and _is_recipe(name):
+        _explain_recipe(Path(name), lock, overrides, allowed, is_dev=is_dev, as_json=as_json)
+        return
     if overrides or lock is not None or allowed or paranoid or is_dev:
         raise _without_why_rerun()
-    found = explanation(name)
     value: dict[str, Any] = {
         "taken_as": found.taken_as,
         "name": found.name,
@@ -89,13 +93,41 @@ def _rerun(
     paranoid: bool,
     is_dev: bool,
 ) -> Answer:
-    from torchbuild.cli.places import places  # noqa: PLC0415  help must not pay for the pipeline
+    from torchbuild.cli.facts_overlay import user_facts  # noqa: PLC0415  help must not pay for the pipeline
+    from torchbuild.cli.places import places  # noqa: PLC0415
     from torchbuild.cli.recipe_files import lock_path, read_lock, read_recipe  # noqa: PLC0415
     from torchbuild.cli.why_rerun import why_rerun  # noqa: PLC0415
 
-    wanted = read_recipe(recipe, overrides=overrides, allowed=allowed, is_dev=is_dev)
-    made = read_lock(lock or lock_path(recipe, is_dev=is_dev), wanted, recipe.absolute().parent)
-    return why_rerun(made, places(), paranoid=paranoid, is_dev=is_dev)
+    with user_facts():
+        wanted = read_recipe(recipe, overrides=overrides, allowed=allowed, is_dev=is_dev)
+        made = read_lock(lock or lock_path(recipe, is_dev=is_dev), wanted, recipe.absolute().parent)
+        return why_rerun(made, places(), paranoid=paranoid, is_dev=is_dev)
+
+
+def _is_recipe(name: str) -> bool:
+    from torchbuild.cli.explain_recipe import is_recipe  # noqa: PLC0415  as above
+
+    return is_recipe(Path(name))
+
+
+def _explain_recipe(
+    recipe: Path,
+    lock: Path | None,
+    overrides: tuple[str, ...],
+    allowed: tuple[Path, ...],
+    *,
+    is_dev: bool,
+    as_json: bool,
+) -> None:
+    from torchbuild.cli.explain_recipe import explain_recipe  # noqa: PLC0415  as above
+    from torchbuild.cli.facts_overlay import user_facts  # noqa: PLC0415
+    from torchbuild.cli.recipe_files import recipe_redactor  # noqa: PLC0415
+
+    with user_facts():
+        found = explain_recipe(recipe, overrides=overrides, lock=lock, allowed=allowed, is_dev=is_dev)
+    print_result(
+        found.json(), as_json=as_json, text="\n".join(found.text()), clean=recipe_redactor(found.recipe)
+    )
 
 
 def _without_why_rerun() -> Exception:
@@ -103,9 +135,9 @@ def _without_why_rerun() -> Exception:
 
     return UsageError(
         "explain-options",
-        "--set, --lock, --allow-path, --dev and --paranoid belong to --why-rerun",
+        "--set, --lock, --allow-path and --dev belong to a recipe, --paranoid to --why-rerun",
         why="seen one of them without it",
-        fix="Add --why-rerun and name a recipe, or leave them out.",
+        fix="Name a recipe, add --why-rerun, or leave them out.",
     )
 
 

@@ -19,12 +19,13 @@ from torchbuild.model.recipe import Recipe
 from torchbuild.report.redaction import Redactor
 from torchbuild.resolve.beside import local_paths
 from torchbuild.resolve.dev import dev_recipe
-from torchbuild.resolve.load import load_with_places
+from torchbuild.resolve.load import Loaded, load_with_places
 from torchbuild.resolve.lockfile import check_fresh, dump_lock, parse_lock
 from torchbuild.resolve.overrides import parse_override
 from torchbuild.resolve.problems import located, shown
 
 __all__ = [
+    "load_recipe_file",
     "lock_path",
     "lock_to_write",
     "public",
@@ -41,7 +42,14 @@ _DEV_LOCK = ".dev.lock"
 def read_recipe(
     path: Path, *, overrides: tuple[str, ...] = (), allowed: tuple[Path, ...] = (), is_dev: bool = False
 ) -> Recipe:
-    """The merged recipe; RecipeError with every problem.
+    """The merged recipe; RecipeError with every problem. Arguments as for `load_recipe_file`."""
+    return load_recipe_file(path, overrides=overrides, allowed=allowed, is_dev=is_dev).recipe
+
+
+def load_recipe_file(
+    path: Path, *, overrides: tuple[str, ...] = (), allowed: tuple[Path, ...] = (), is_dev: bool = False
+) -> Loaded:
+    """The merged recipe and where its keys stand; RecipeError with every problem.
 
     Args:
         path: the recipe.
@@ -51,9 +59,10 @@ def read_recipe(
     """
     path = Path(os.path.normpath(path.absolute()))  # `..` is a folder, and no file that something extends
     roots = (path.parent, *allowed)
-    recipe, places = load_with_places(
+    loaded = load_with_places(
         str(path), lambda name: _read(Path(name), roots, first=str(path)), overrides=overrides
     )
+    recipe, places = loaded.recipe, loaded.places
     outside = [item for item in local_paths(recipe) if not is_inside(path.parent / item[1], roots)]
     if outside:
         wanted = f"a path inside {path.parent}"
@@ -64,7 +73,7 @@ def read_recipe(
             problems=tuple(located(problem, str(path), places) for problem in problems),
             fix="Move the files beside the recipe, or allow their folder with --allow-path FOLDER.",
         )
-    return dev_recipe(recipe) if is_dev else recipe
+    return loaded._replace(recipe=dev_recipe(recipe)) if is_dev else loaded
 
 
 def public(recipe: Recipe) -> Recipe:

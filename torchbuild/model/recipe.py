@@ -49,9 +49,13 @@ class Target(Documented):
     glibc: Glibc | None = None
     """Newest C library that the wheel may need, such as ``2.28``. Default: the builder's own."""
     driver: str | None = None
-    """NVIDIA driver of the target as a specifier, such as ``>=535``."""
+    """NVIDIA driver of the target, such as ``>=535`` for one or newer, or ``535.129.03``."""
+    kernel_modules: Literal["open", "proprietary"] | None = None
+    """Which of the driver's kernel modules the target has. Default: not known."""
+    forward_compat: bool = False
+    """Whether NVIDIA's forward-compatibility package of the toolkit is on the target."""
     gpus: tuple[str, ...] = ()
-    """GPU product names, such as ``GTX 1080 Ti``."""
+    """GPUs of the target: products, such as ``GTX 1080 Ti``, or architectures, such as ``sm_61``."""
     cpu: str | None = None
     """Lowest processor level, such as ``x86-64-v2``."""
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 
 from torchbuild.errors import ConflictError
-from torchbuild.knowledge.tables import FoundOption, Preset, option_facts
+from torchbuild.knowledge.tables import FoundOption, Preset, official_cuda, option_facts
 from torchbuild.knowledge.tables import preset as preset_row
 from torchbuild.model.recipe import Recipe
 from torchbuild.resolve.switches import Wishes
@@ -52,7 +52,12 @@ def _is_asked(recipe: Recipe, item: FoundOption) -> bool:
 def preset_environment(recipe: Recipe) -> dict[str, str]:
     """Further variables that the preset sets."""
     facts = _preset(recipe)
-    return {} if facts is None else dict(facts.env)
+    if facts is None:
+        return {}
+    is_official = recipe.build.preset == "official"
+    cuda = recipe.cuda.version if is_official and recipe.cuda else ""
+    with_cuda = official_cuda(recipe.wheel.version, cuda) if cuda else None
+    return dict(facts.env) | (dict(with_cuda.env) if with_cuda else {})
 
 
 def _preset(recipe: Recipe) -> Preset | None:

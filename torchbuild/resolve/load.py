@@ -10,6 +10,7 @@ from torchbuild.errors import Problem, RecipeError
 from torchbuild.model.recipe import Recipe
 from torchbuild.resolve.beside import folders_of, rebased
 from torchbuild.resolve.decode import check_sound, decode_recipe, invalid, parse_toml, wants_text
+from torchbuild.resolve.default_archs import with_default_archs
 from torchbuild.resolve.lines import Place, Places, key_lines
 from torchbuild.resolve.overrides import OVERRIDE_FILE, Override, parse_override
 from torchbuild.resolve.problems import shown
@@ -30,9 +31,12 @@ class Loaded(NamedTuple):
     """A recipe, and where each of its keys stands."""
 
     recipe: Recipe
-    """The merged recipe; its paths are relative to the folder of the file that was asked for."""
+    """The merged recipe; its paths are relative to the folder of the file that was asked for. Architectures
+    that it leaves to the facts are in it."""
     places: Places
     """For messages: file and line of each key."""
+    is_derived: bool = False
+    """Whether its architectures are those that the facts give its GPUs."""
 
 
 class _Merged(NamedTuple):
@@ -70,7 +74,8 @@ def load_with_places(path: str, read: Read, *, overrides: tuple[str, ...] = ()) 
     table = rebased(merged.table, merged.folders)
     recipe = decode_recipe(table, file=path, places=merged.places)
     check_rules(recipe, file=path, places=merged.places)
-    return Loaded(recipe, merged.places)
+    settled = with_default_archs(recipe)
+    return Loaded(settled, merged.places, settled is not recipe)
 
 
 def _merged(path: str, read: Read, seen: tuple[str, ...]) -> _Merged:

@@ -20,6 +20,7 @@ from torchbuild.resolve.option_rules import option_problems
 from torchbuild.resolve.problems import MOST_PROBLEMS, located, shown
 from torchbuild.resolve.source_rules import source_problems
 from torchbuild.resolve.support import unsupported
+from torchbuild.resolve.target_rules import target_problems
 from torchbuild.resolve.toolchain_rules import toolchain_problems
 from torchbuild.resolve.variables import secret_problems, variable_problems
 from torchbuild.resolve.verify_rules import verify_problems
@@ -52,6 +53,7 @@ def _problems(recipe: Recipe) -> Iterator[Problem]:
     yield from _requirements(recipe)
     yield from variable_problems(recipe)
     yield from secret_problems(recipe)
+    yield from target_problems(recipe)
     yield from toolchain_problems(recipe)
     yield from option_problems(recipe)
     yield from image_problems(recipe)

@@ -11,7 +11,7 @@ from torchbuild.resolve.problems import shown
 __all__ = ["unsupported"]
 
 _TABLES = ("companions",)
-_KEYS = ("target.driver", "target.gpus", "target.cpu", "verify.upstream_tests", "machine.caches")
+_KEYS = ("target.cpu", "verify.upstream_tests", "machine.caches")
 _CHOICES = {
     "toolchain.linker": {"default", "mold"},
     "wheel.runtime": {"builder"},

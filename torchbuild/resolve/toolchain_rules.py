@@ -11,6 +11,7 @@ from torchbuild.model.part import LockedPart
 from torchbuild.model.recipe import Recipe
 from torchbuild.model.recipe_toolchain import Blas, Cuda, Library, Openmp
 from torchbuild.resolve.addresses import locator_problems
+from torchbuild.resolve.default_archs import derives_archs
 from torchbuild.resolve.problems import shown
 from torchbuild.toolchains import blas_environment, library_environment
 from torchbuild.toolchains.wished import LIBRARIES
@@ -40,6 +41,9 @@ _OWNED = {
 def toolchain_problems(recipe: Recipe) -> Iterator[Problem]:
     """What is wrong with the tables, whatever the world says."""
     if recipe.cuda is not None:
+        if not recipe.cuda.archs and not derives_archs(recipe):
+            wanted = "architectures, such as 9.0 or 8.6+PTX, or target.gpus, of which they follow"
+            yield _problem("cuda.archs", "nothing", wanted)
         yield from _cuda(recipe.cuda)
     for name in LIBRARIES:
         library = getattr(recipe, name)
@@ -61,8 +65,6 @@ def _problem(path: str, seen: str, wanted: str) -> Problem:
 
 
 def _cuda(cuda: Cuda) -> Iterator[Problem]:
-    if not cuda.archs:
-        yield _problem("cuda.archs", "nothing", "architectures, such as 9.0 or 8.6+PTX: nothing is detected")
     for index, text in enumerate(cuda.archs):
         same = [other for other in cuda.archs[:index] if _chip(other) == _chip(text)]
         if same:

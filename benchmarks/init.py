@@ -1,0 +1,96 @@
+"""How long `torchbuild init` takes: a recipe, a refusal with its ways out, a recipe explained.
+
+Prints a table; see init.md. Needs no network, no GPU and no driver.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+__all__ = ["main"]
+
+TORCHBUILD = Path(sys.executable).with_name("torchbuild")
+PASCAL = ("--torch", "2.6", "--gpu", "GTX 1080 Ti", "--driver", "535", "--glibc", "2.36", "--out", "-")
+KEPLER = ("--torch", "2.9", "--gpu", "K80", "--driver", "470", "--out", "-")
+MODEL = (
+    "--like",
+    "torch==2.13.0+cu126",
+    "--add-gpu",
+    "GTX 1080",
+    "--driver",
+    "535",
+    "--glibc",
+    "2.36",
+    "--out",
+    "-",
+)
+MOST_S = 1.0
+"""What a person waits for an answer."""
+
+Row = tuple[float, float]
+"""Wall and processor seconds."""
+
+
+def main() -> int:
+    """Measure and print; exit code 1 where a recipe takes more than a second at its best."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=10, help="of each command")
+    options = parser.parse_args()
+    # as an installed program has it: without this, some machines compile every module anew at each start
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    with tempfile.TemporaryDirectory(prefix="torchbuild-init-") as folder:
+        rows = measured(Path(folder), options.runs)
+    base = _least(rows["`torchbuild --version`"])
+    print(
+        f"{options.runs} runs each, load {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors, seconds\n"
+    )
+    print("| command | wall, least | wall, median | processor, least | the same / `torchbuild --version` |")
+    print("|---|---|---|---|---|")
+    for name, times in rows.items():
+        wall, least = [item[0] for item in times], _least(times)
+        print(
+            f"| {name} | {min(wall):.3f} | {statistics.median(wall):.3f} | {least:.3f} | {least / base:.1f} |"
+        )
+    return 0 if min(item[0] for item in rows["a recipe"]) <= MOST_S else 1
+
+
+def _least(times: list[Row]) -> float:
+    return min(processor for _, processor in times)
+
+
+def measured(folder: Path, runs: int) -> dict[str, list[Row]]:
+    """Every command's times, taken in turns, so that a busy minute falls on all of them alike."""
+    recipe = folder / "pascal.toml"
+    recipe.write_bytes(subprocess.run([TORCHBUILD, "init", *PASCAL], check=True, capture_output=True).stdout)
+    commands = {
+        "a recipe": (TORCHBUILD, "init", *PASCAL),
+        "a refusal with its ways out": (TORCHBUILD, "init", *KEPLER),
+        "a recipe like upstream's build": (TORCHBUILD, "init", *MODEL),
+        "`torchbuild explain` of the recipe": (TORCHBUILD, "explain", recipe),
+        "`torchbuild --version`": (TORCHBUILD, "--version"),
+        "`python -c pass`": (sys.executable, "-c", "pass"),
+    }
+    rows: dict[str, list[Row]] = {name: [] for name in commands}
+    for _ in range(runs):
+        for name, words in commands.items():
+            rows[name].append(_timed([str(word) for word in words]))
+    return rows
+
+
+def _timed(argv: list[str]) -> Row:
+    before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    subprocess.run(argv, check=False, capture_output=True)
+    seconds, after = time.monotonic() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
+    return seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+if __name__ == "__main__":
+    sys.exit(main())
