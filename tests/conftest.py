@@ -35,7 +35,9 @@ settings.load_profile("explore" if os.environ.get("TORCHBUILD_EXPLORE") else "st
 def pytest_configure() -> None:
     """Ctrl-C and a terminal that closes have their meaning, also where the tests run in the background of a script,
     which ignores the first, or under nohup, which ignores the second.
+    Nobody's own facts decide here.
     """
+    os.environ.pop("TORCHBUILD_KNOWLEDGE", None)
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
@@ -124,6 +126,7 @@ def nothing_moves(monkeypatch: pytest.MonkeyPatch) -> Callable[[], Any]:
     """
     option_facts()
     sources_digest("shim"), sources_digest(*CHECKS), sources_digest("smoke", "inspection")
+    sources_digest("knowledge/data/numpy.toml")
 
     @contextmanager
     def guard() -> Iterator[None]:

@@ -12,6 +12,9 @@ import pytest
 
 from torchbuild.cli.commands import COMMANDS, load_command
 from torchbuild.errors import RecipeError
+from torchbuild.knowledge.fact import using
+from torchbuild.knowledge.invariants import broken_by
+from torchbuild.knowledge.overlay import read_overlay
 from torchbuild.resolve.load import load_recipe
 
 ROOT = Path(__file__).parents[1]
@@ -66,11 +69,27 @@ def test_each_link_leads_somewhere(page: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=IDS)
 def test_each_example_is_a_recipe(page: Path) -> None:
     """What a page shows as a recipe can be copied: it is right as it stands."""
-    for text in re.findall(r"```toml\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
+    for text in re.findall(
+        r"```toml\n(?!# [a-z_]+\.toml\n)(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL
+    ):
         if "extends" in tomllib.loads(text):
             assert load_recipe("top.toml", lambda path, text=text: text if path == "top.toml" else BASE)
         else:
             assert load_recipe("recipe.toml", lambda _path, text=text: text)
+
+
+def test_each_example_of_facts_can_be_laid() -> None:
+    """What the page on facts shows can be copied too: all of it at once, and it contradicts nothing."""
+    page = (ROOT / "docs" / "how-to" / "teach-a-fact.md").read_text(encoding="utf-8")
+    texts: dict[str, str] = {}
+    for name, text in re.findall(r"```toml\n# ([a-z_]+)\.toml\n(.*?)```", page, re.DOTALL):
+        texts[name] = texts.get(name, "") + text
+
+    laid = read_overlay(texts)
+
+    assert len(laid.changes) == page.count("```toml\n# ")
+    with using(laid):
+        assert broken_by(laid) == ()
 
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))

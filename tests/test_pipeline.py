@@ -15,7 +15,7 @@ import pytest
 
 import torchbuild
 from torchbuild.context import Context
-from torchbuild.errors import StageError, UsageError
+from torchbuild.errors import HostError, StageError, UsageError
 from torchbuild.model.command import Command
 from torchbuild.model.lock import Expectation, Lock, LockedPrepare
 from torchbuild.model.stage import StageKey, StagePlan, StageResult, stage_key
@@ -270,6 +270,7 @@ class Line:
         self.stops: set[str] = set()
         self.revision = dict.fromkeys("abcd", 1)
         self.kept = dict.fromkeys("abcd", True)
+        self.before_work: Callable[[str], None] = lambda _name: None
         self.gone: set[str] = set()
         self.restored: list[str] = []
         self.commands = {"a"}
@@ -318,7 +319,15 @@ class Line:
         )
         line = self.stages()
         chosen = tuple(item for item in line if item.name in names)
-        return build(lock, context, chosen, forced=forced, clock=lambda: float(next(ticks)), line=line)
+        return build(
+            lock,
+            context,
+            chosen,
+            forced=forced,
+            clock=lambda: float(next(ticks)),
+            line=line,
+            before_work=self.before_work,
+        )
 
 
 @pytest.fixture
@@ -336,6 +345,24 @@ def walked(run: Iterator[StageOutcome]) -> tuple[list[StageOutcome], BaseExcepti
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  the test looks at it
         return seen, error
     return seen, None
+
+
+def test_whoever_refuses_before_a_stage_costs_nothing_that_was_done(line: Line, lock: Lock) -> None:
+    """Only what is about to run is asked for, and no record is forgotten by a refusal."""
+    asked: list[str] = []
+    line.before_work = asked.append
+    line.build(lock, "ab")
+    line.build(lock, "abc")
+    assert asked == ["a", "b", "c"]
+
+    def refuse(name: str) -> None:
+        raise HostError("disk-full", name, fix="Free space.")
+
+    line.before_work = refuse
+    _, error = walked(line.go(lock, "ab", forced=True))
+
+    assert isinstance(error, HostError)
+    assert set(line.records.done) == {"a", "b", "c"}
 
 
 def outcomes(ended: Sequence[StageOutcome]) -> dict[str, str]:

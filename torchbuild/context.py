@@ -311,3 +311,5 @@ class Context:
     """Whether the workspace is one that people edit in: its tree is brought up and not made anew."""
     allowed: tuple[str, ...] = ()
     """What of the network any run in this workspace was allowed: endpoints, ``open-network``, ``unknown``."""
+    despite: tuple[str, ...] = ()
+    """What any run in this workspace went on in spite of: preflights by reference, ``unknown``."""

@@ -193,6 +193,7 @@ def build(
     forced: bool,
     clock: Callable[[], float],
     line: tuple[Stage, ...] = STAGES,
+    before_work: Callable[[str], None] = lambda _name: None,
 ) -> Iterator[StageOutcome]:
     """Run the stages in order, and say how each ended; those done and intact are not done again.
 
@@ -205,10 +206,11 @@ def build(
         forced: the first of them runs even if it is done.
         clock: seconds that only grow.
         line: all stages in order.
+        before_work: hears the name of each stage that is about to run, before anything of it is forgotten.
 
     Raises:
         UsageError: ``stage-needs-earlier``.
-        TorchbuildError: what the stage raised.
+        TorchbuildError: what the stage raised, or `before_work`.
     """
     plans = {plan.stage: plan for plan in plan_all(lock, line)}
     walk = _Walk(lock, context, clock, plans, whole_keys(tuple(plans.values()), is_dev=context.is_dev))
@@ -217,6 +219,7 @@ def build(
         is_forced = (forced and index == 0) or asks_each_time(item.name, is_dev=context.is_dev)
         if not is_forced and (yield from walk.reused(item)):
             continue
+        before_work(item.name)
         ended = yield from walk.run(item)
         if ended.outcome == "stopped":
             return

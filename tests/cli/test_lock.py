@@ -70,7 +70,7 @@ def test_a_program_gets_the_number_of_files(desk: Any) -> None:
 
     value = desk.run("lock", "tiny.toml", "--check", "--json").json
 
-    assert value == {"lock": "tiny.lock", "recipe": lock.recipe, "files": 1, "unpinned": []}
+    assert value == {"lock": "tiny.lock", "recipe": lock.recipe, "files": 1, "unpinned": [], "facts": []}
 
 
 @pytest.mark.parametrize("command", ["lock", "build"])

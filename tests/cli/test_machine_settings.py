@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from torchbuild.cli.machine_settings import keep_allowed, keep_settings, kept_settings
+from torchbuild.cli.machine_settings import keep_allowed, keep_despite, keep_settings, kept_settings
 from torchbuild.model.recipe import Machine
 
 
@@ -47,3 +47,12 @@ def test_a_lost_record_is_not_taken_for_none(content: str | None, tmp_path: Path
         (tmp_path / "allowed.json").write_text(content)
     assert keep_allowed(tmp_path, (), is_fresh=False) == ("unknown",)
     assert keep_allowed(tmp_path, (), is_fresh=False) == ("unknown",)
+
+
+def test_what_a_run_went_on_in_spite_of_stays_with_the_workspace(tmp_path: Path) -> None:
+    """What was compiled then is in the wheel, whoever goes on; where the record is lost, that is said."""
+    assert keep_despite(tmp_path, ("disk-space",), is_fresh=True) == ("disk-space",)
+    assert keep_despite(tmp_path, (), is_fresh=False) == ("disk-space",)
+
+    (tmp_path / "despite.json").unlink()
+    assert keep_despite(tmp_path, (), is_fresh=False) == ("unknown",)

@@ -99,6 +99,18 @@ def test_a_run_leaves_its_lock_its_events_and_its_report(desk: Any) -> None:
     assert report["not_run"] == [item.name for item in STAGES[1:]]
 
 
+def test_a_lock_of_other_facts_is_built_with_a_warning(desk: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is the exact inputs, so it holds; that this machine would decide otherwise is told and kept."""
+    desk.lock(facts=("cuda.floor >=12,<13: replaced by the user's overlay, sha256 00",))
+
+    run_build(asked(desk), places(), STAGES[:1])
+
+    events = (desk.only_run() / "events.jsonl").read_text(encoding="utf-8").splitlines()
+    (warned,) = [event for event in map(json.loads, events) if event.get("reference") == "facts-differ"]
+    assert warned["text"].startswith("locked with cuda.floor >=12,<13")
+    assert "facts-differ" in capsys.readouterr().err
+
+
 def test_a_run_keeps_what_it_used_of_the_machine(desk: Any) -> None:
     """A shell in the run uses the same."""
     desk.lock()

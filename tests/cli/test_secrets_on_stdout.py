@@ -30,6 +30,8 @@ GIT = {
     "commit": "ab" * 20,
 }
 COMMAND_LINES = {
+    "init": ("init", "--torch", "2.6", "--gpu", PLANTED["MY_TOKEN"], "--out", "-"),
+    "doctor": ("doctor", "tiny.toml"),
     "build": ("build", "tiny.toml", "--locked", "--until", "fetch"),
     "plan": ("plan", "tiny.toml"),
     "lock": ("lock", "tiny.toml", "--check"),

@@ -119,7 +119,7 @@ WRONG = {
     "wrong type": ('[build]\nflags = "USE_CUDA"\n', "recipe-invalid"),
     "bad version": ('[target]\nglibc = "new"\n', "recipe-invalid"),
     "not TOML": ("[build\n", "recipe-not-toml"),
-    "not yet": ('[target]\ndriver = ">=535"\n', "recipe-not-supported-yet"),
+    "not yet": ('[target]\ncpu = "x86-64-v2"\n', "recipe-not-supported-yet"),
 }
 
 

@@ -135,6 +135,15 @@ def test_an_edited_tree_is_marked(lock: Lock) -> None:
     assert any("edit" in line for line in definition["internalParameters"]["unpinned"])
 
 
+def test_whose_facts_decided_is_said(full: Lock, make_lock: Callable[..., Lock]) -> None:
+    """A row of a user's own that was laid over ours is named; where there was none, nothing is."""
+    line = "cuda.floor >=12,<13: replaced by the user's overlay, sha256 00"
+    told = read(make_lock(facts=(line,)))["predicate"]["buildDefinition"]["internalParameters"]
+
+    assert told["facts"] == [line]
+    assert "facts" not in read(full)["predicate"]["buildDefinition"]["internalParameters"]
+
+
 def test_the_same_wheel_has_the_same_papers(full: Lock) -> None:
     """No time, no host and no order of a run is in it."""
     text = provenance(full, WHEEL, "e" * 64, CLEAN)

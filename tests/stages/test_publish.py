@@ -64,7 +64,7 @@ def test_provenance_says_how_the_wheel_was_made(
 ) -> None:
     """A wheel of an edited tree, or of a build that reached the network, is told from others for good."""
     wheel = make_wheel(world.inside("{dist}"))
-    context = replace(world.context, is_dev=True, allowed=("open-network",))
+    context = replace(world.context, is_dev=True, allowed=("open-network",), despite=("disk-space",))
 
     publish.run(publish.plan(lock), context)
 
@@ -72,6 +72,7 @@ def test_provenance_says_how_the_wheel_was_made(
     definition = statement["predicate"]["buildDefinition"]
     assert (statement["subject"][0]["name"], definition["externalParameters"]["dev"]) == (wheel.name, True)
     assert definition["externalParameters"]["allowed"] == ["open-network"]
+    assert definition["externalParameters"]["despite"] == ["disk-space"]
     lock_file = (world.folder / "dist" / f"{wheel.stem}.lock").read_bytes()
     assert definition["internalParameters"]["lock"]["digest"] == {
         "sha256": hashlib.sha256(lock_file).hexdigest()

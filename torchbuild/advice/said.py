@@ -48,8 +48,9 @@ def conflicts_lines(conflicts: Iterable[Conflict]) -> Iterator[str]:
 
 
 def is_proven(conflict: Conflict) -> bool:
-    """Whether somebody confirmed every fact of it. What is not known is no proof that it cannot be."""
-    return not conflict.reference.endswith(_UNKNOWN) and all(fact.is_confirmed for fact in conflict.facts)
+    """Whether somebody confirmed every fact of it. What is not known is no proof; nor are wishes alone."""
+    is_known = any(fact.source for fact in conflict.facts) and not conflict.reference.endswith(_UNKNOWN)
+    return is_known and all(fact.is_confirmed for fact in conflict.facts)
 
 
 def init_command(wish: Wish, *, more: tuple[str, ...] = ()) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from torchbuild.cli.despite import Despite
 from torchbuild.cli.options import dev_option, json_option, recipe_options, slice_options
 
 __all__ = ["build"]
@@ -28,8 +29,9 @@ __all__ = ["build"]
     " tree, wheel; what is damaged is fetched or made anew. Else size, time, inode and mode are believed.",
 )  # fmt: skip
 @click.option(
-    "--despite", metavar="WHAT", type=click.Choice(["open-network"]), multiple=True,
-    help="Go on although WHAT: open-network, nothing on this machine keeps the build from its network.",
+    "--despite", metavar="WHAT", type=Despite(), multiple=True,
+    help="Go on although WHAT: open-network, nothing on this machine keeps the build from its network; or the"
+    " reference of a look before the build that failed. The wheel's provenance says so. Can be repeated.",
 )  # fmt: skip
 @json_option
 def build(
@@ -50,6 +52,7 @@ def build(
 ) -> None:
     """Build the wheel of RECIPE, from fetch to publish. What is done and intact is not done again.
 
+    First it looks at all that `torchbuild doctor` looks at, and begins only where nothing would fail.
     Without a lock, or with one of another state of the recipe, the lock is made first. Progress is told on
     stderr; the wheel's path, or the report's where no wheel is made, is printed on stdout.
 

@@ -72,16 +72,20 @@ def lock(
     for line in _lines(before, made):
         tell(line)
     files = len(made.artifacts())
-    result = {"lock": path, "recipe": made.recipe, "files": files, "unpinned": list(made.unpinned)}
+    unpinned, facts = list(made.unpinned), list(made.facts)
+    result = {"lock": path, "recipe": made.recipe, "files": files, "unpinned": unpinned, "facts": facts}
     print_result(result, as_json=as_json, text=str(path), clean=clean)
 
 
 def _lines(before: Lock | None, made: Lock) -> Iterator[str]:
     """What is new in a lock, and what in it somebody may want to look at."""
-    from torchbuild.cli.lock_changes import changes  # noqa: PLC0415  as above
+    from torchbuild.cli.facts_overlay import facts_differ  # noqa: PLC0415  as above
+    from torchbuild.cli.lock_changes import changes  # noqa: PLC0415
     from torchbuild.resolve.adopted import adopted  # noqa: PLC0415
 
     if before is not None:
         yield from (f"  {line}" for line in changes(before, made))
     yield from (f"  {row.key} is {row.value}: {row.why}" for row in adopted(made))
     yield from (f"not pinned: {text}" for text in made.unpinned)
+    yield from (f"facts of yours: {text}" for text in made.facts)
+    yield from (f"facts-differ: {text}" for text in facts_differ(made))

@@ -42,6 +42,7 @@ from torchbuild.resolve.asked import ask
 from torchbuild.resolve.assemble import Answers, Survey, build_requirements, lock_of, verify_requirements
 from torchbuild.resolve.glibc import run_time_glibc
 from torchbuild.resolve.late_sources import unlaid
+from torchbuild.resolve.weighed import weigh_recipe
 from torchbuild.toolchains.python_part import is_free_threaded
 
 __all__ = ["World", "credentials", "front_end_of", "make_lock", "mirror_settings", "world"]
@@ -114,8 +115,17 @@ def credentials(recipe: Recipe) -> dict[str, str]:
     return {f"{address.scheme}://{host}/": f"{address.scheme}://{address.netloc}/"}
 
 
-def make_lock(recipe: Recipe, there: World, tell: Tell) -> Lock:
-    """The lock. What is fetched on the way stays in the store: no collection takes it before it is named."""
+def make_lock(recipe: Recipe, there: World, tell: Tell, *, despite: tuple[str, ...] = ()) -> Lock:
+    """The lock. What is fetched on the way stays in the store: no collection takes it before it is named.
+
+    Args:
+        recipe: what is asked for.
+        there: the edges.
+        tell: hears a line a step.
+        despite: conflicts of the facts, by reference, that the caller goes on in spite of.
+    """
+    for line in weigh_recipe(recipe, despite):
+        tell(line)
     there.downloads.report_to(tell)
     with there.store.shared():
         return _make_lock(public(recipe), there, tell)

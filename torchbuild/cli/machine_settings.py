@@ -10,10 +10,11 @@ from torchbuild.edges.atomic import write_text
 from torchbuild.model.recipe import Machine
 from torchbuild.report.provenance import UNKNOWN
 
-__all__ = ["keep_allowed", "keep_settings", "kept_settings"]
+__all__ = ["keep_allowed", "keep_despite", "keep_settings", "kept_settings"]
 
 _NAME = "machine.json"
 _ALLOWED = "allowed.json"
+_DESPITE = "despite.json"
 _KEPT = {"executor", "engine", "jobs", "memory_gib"}
 """What shapes an executor. Indexes and mirrors stay out: they may hold credentials."""
 
@@ -49,13 +50,26 @@ def keep_allowed(workspace: Path, now: tuple[str, ...], *, is_fresh: bool) -> tu
     Raises:
         HostError: ``disk-full``, ``not-writable``, ``file-operation-failed``.
     """
-    before = () if is_fresh else _allowed_before(workspace / _ALLOWED)
+    return _kept(workspace / _ALLOWED, now, is_fresh=is_fresh)
+
+
+def keep_despite(workspace: Path, now: tuple[str, ...], *, is_fresh: bool) -> tuple[str, ...]:
+    """What this run and every earlier one in this workspace went on in spite of; as `keep_allowed`.
+
+    Raises:
+        HostError: ``disk-full``, ``not-writable``, ``file-operation-failed``.
+    """
+    return _kept(workspace / _DESPITE, now, is_fresh=is_fresh)
+
+
+def _kept(record: Path, now: tuple[str, ...], *, is_fresh: bool) -> tuple[str, ...]:
+    before = () if is_fresh else _before(record)
     every = tuple(sorted({*before, *now}))
-    write_text(workspace / _ALLOWED, TypeAdapter(tuple[str, ...]).dump_json(every).decode() + "\n")
+    write_text(record, TypeAdapter(tuple[str, ...]).dump_json(every).decode() + "\n")
     return every
 
 
-def _allowed_before(record: Path) -> tuple[str, ...]:
+def _before(record: Path) -> tuple[str, ...]:
     try:
         return TypeAdapter(tuple[str, ...]).validate_json(record.read_bytes())
     except (OSError, ValidationError):

@@ -60,6 +60,10 @@ class RunEnd:
     """What of the network it was allowed."""
     unpinned: tuple[str, ...] = ()
     """Inputs that nobody could pin."""
+    despite: tuple[str, ...] = ()
+    """What it was told to go on in spite of."""
+    preflights: tuple[Finding, ...] = ()
+    """What was looked at before anything was fetched."""
 
 
 def report_of(end: RunEnd) -> RunReport:
@@ -79,6 +83,8 @@ def report_of(end: RunEnd) -> RunReport:
         is_dev=end.is_dev,
         allowed=end.allowed,
         unpinned=end.unpinned,
+        despite=end.despite,
+        preflights=end.preflights,
         stages=tuple(_stage(item, end.findings.get(item.stage, [])) for item in end.outcomes),
         not_run=tuple(item.name for item in STAGES if item.name not in ran),
         wheel=_wheel(end.outcomes),

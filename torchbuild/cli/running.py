@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -15,13 +14,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from torchbuild.cli.builder_image import have_locked_image
+from torchbuild.cli.despite import OPEN_NETWORK
 from torchbuild.cli.dev_hints import advise_dev
 from torchbuild.cli.disk_care import store_kept_below, watch_disk
+from torchbuild.cli.facts_overlay import facts_differ
 from torchbuild.cli.lock_changes import changes
 from torchbuild.cli.locking import World, make_lock, world
-from torchbuild.cli.machine_settings import keep_allowed, keep_settings
+from torchbuild.cli.machine_settings import keep_allowed, keep_despite, keep_settings
 from torchbuild.cli.out_folder import check_out
 from torchbuild.cli.places import Places
+from torchbuild.cli.preflight_gate import Gate
 from torchbuild.cli.recipe_files import (
     lock_path,
     lock_to_write,
@@ -32,6 +34,7 @@ from torchbuild.cli.recipe_files import (
     write_lock,
 )
 from torchbuild.cli.run_report import FindingKeeper, RunEnd, report_of, write_reports
+from torchbuild.cli.running_signals import ended_as_interrupted
 from torchbuild.cli.survey import executor_alone, settled
 from torchbuild.context import Context, Executor, Reporter
 from torchbuild.edges.atomic import leftovers, remove_tree, write_text
@@ -82,7 +85,12 @@ class Asked:
     is_dev: bool = False
     """One kept workspace for the recipe, where people edit; the wheel says so."""
     despite: tuple[str, ...] = ()
-    """What the build goes on in spite of: ``open-network``."""
+    """What the build goes on in spite of: ``open-network``, preflights by reference."""
+
+    @property
+    def overridden(self) -> tuple[str, ...]:
+        """Preflights that it goes on in spite of."""
+        return tuple(name for name in self.despite if name != OPEN_NETWORK)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -99,6 +107,21 @@ class Ended:
     """The published wheel; empty where none was."""
     sha256: str
     """Its digest."""
+
+
+class _Opened(NamedTuple):
+    """A build that may begin."""
+
+    lock: Lock
+    """Every input."""
+    workspace: DirectoryWorkspace
+    """Held."""
+    executor: Executor
+    """For its commands."""
+    allowed: tuple[str, ...]
+    """What of the network any run in it was allowed."""
+    despite: tuple[str, ...]
+    """What any run in it went on in spite of."""
 
 
 class _Allowed(NamedTuple):
@@ -120,15 +143,18 @@ def run_build(asked: Asked, places: Places, stages: tuple[Stage, ...]) -> Ended:
     def tell(text: str) -> None:
         sys.stderr.write(clean.redact(text) + "\n")
 
-    there = world(recipe, places, asked.recipe.absolute().parent, asked.allowed, paranoid=asked.paranoid)
+    folder = asked.recipe.absolute().parent
+    there = world(recipe, places, folder, asked.allowed, paranoid=asked.paranoid)
+    gate = Gate(recipe=recipe, here=places, recipe_dir=folder, out=asked.out, despite=asked.overridden)
     for place in {asked.out.absolute(), (asked.lock or asked.recipe).absolute().parent}:
         _sweep(place)
     with (
-        _ended_as_interrupted(),
+        ended_as_interrupted(),
         store_kept_below(recipe.machine, places, tell),
-        _opened(asked, recipe, there, tell) as (lock, workspace, executor, allowed),
-        relayed(recipe.machine.endpoints, workspace.root) as endpoints,
+        _opened(asked, recipe, there, tell, gate) as opened,
+        relayed(recipe.machine.endpoints, opened.workspace.root) as endpoints,
     ):
+        workspace = opened.workspace
         keeper = FindingKeeper()
         renderers = [
             console_for(sys.stderr, os.environ, time.monotonic),
@@ -136,29 +162,36 @@ def run_build(asked: Asked, places: Places, stages: tuple[Stage, ...]) -> Ended:
             keeper,
         ]
         with Broadcast(clean, renderers) as reporter:
-            for waits in (executor, there.downloads):
+            for waits in (opened.executor, there.downloads):
                 watch_disk(waits, recipe.machine, places, workspace.path, reporter)
             there.downloads.report_to(_passed_over(reporter))
-            context = Context(
-                workspace=workspace,
-                executor=LoggedExecutor(
-                    _guarded(executor, lock, workspace, reporter, _Allowed(endpoints, asked.despite)),
-                    clean.redact,
-                ),
-                store=there.store,
-                network=there.network,
-                git=there.git,
-                trees=StoreTrees(there.store),
-                records=StageRecords(workspace, paranoid=asked.paranoid),
-                reporter=reporter,
-                recipe_dir=there.recipe_dir,
-                publish_dir=asked.out.absolute(),
-                target=asked.target,
-                is_dev=asked.is_dev,
-                allowed=allowed,
-            )
-            run = _Run(lock=lock, context=context, clean=clean, keeper=keeper)
+            _tell_of_other_facts(opened.lock, reporter)
+            network = _Allowed(endpoints, asked.despite)
+            executor = _guarded(opened.executor, opened.lock, workspace, reporter, network)
+            context = _context(asked, there, opened, LoggedExecutor(executor, clean.redact), reporter)
+            run = _Run(lock=opened.lock, context=context, clean=clean, keeper=keeper, gate=gate)
             return run.go(stages, forced=asked.forced)
+
+
+def _context(asked: Asked, there: World, opened: _Opened, executor: Executor, reporter: Reporter) -> Context:
+    """The world, as the stages of this run may ask it."""
+    workspace = opened.workspace
+    return Context(
+        workspace=workspace,
+        executor=executor,
+        store=there.store,
+        network=there.network,
+        git=there.git,
+        trees=StoreTrees(there.store),
+        records=StageRecords(workspace, paranoid=asked.paranoid),
+        reporter=reporter,
+        recipe_dir=there.recipe_dir,
+        publish_dir=asked.out.absolute(),
+        target=asked.target,
+        is_dev=asked.is_dev,
+        allowed=opened.allowed,
+        despite=opened.despite,
+    )
 
 
 def _guarded(
@@ -188,14 +221,20 @@ def _passed_over(reporter: Reporter) -> Callable[[str], None]:
     return warn
 
 
+def _tell_of_other_facts(lock: Lock, reporter: Reporter) -> None:
+    """The lock is used as it is, whatever the user's facts are here."""
+    for text in facts_differ(lock):
+        reporter.emit(Warned(stage="", reference="facts-differ", text=text))
+
+
 def _sweep(place: Path) -> None:
     """Remove what a killed run left half-written among the user's own files; others sweep themselves."""
     for left in leftovers(place):
         remove_tree(left)
 
 
-def _locked(asked: Asked, recipe: Recipe, there: World, tell: Callable[[str], None]) -> Lock:
-    """The lock beside the recipe, or a new one that is written there."""
+def _locked(asked: Asked, recipe: Recipe, there: World, tell: Callable[[str], None], gate: Gate) -> Lock:
+    """The lock beside the recipe, or a new one that is written there; what would fail is refused before."""
     path = asked.lock or lock_path(asked.recipe, is_dev=asked.is_dev)
     try:
         lock = read_lock(path, recipe, asked.recipe.absolute().parent)
@@ -203,12 +242,15 @@ def _locked(asked: Asked, recipe: Recipe, there: World, tell: Callable[[str], No
         if asked.must_be_locked or error.reference == "lock-too-new":
             raise
         lock_to_write(asked.recipe, asked.lock, asked.overrides, is_dev=asked.is_dev)
+        gate.check()
         tell(f"{error.what}: making it" + (" anew" if path.exists() else ""))
     else:
+        if not (there.places.builds / run_name(lock, is_dev=asked.is_dev)).exists():
+            gate.check(lock)
         have_locked_image(lock, recipe, there, tell)
         return lock
     before = stale_lock(path)
-    lock = keep_adopted(before, make_lock(recipe, there, tell))
+    lock = keep_adopted(before, make_lock(recipe, there, tell, despite=asked.overridden))
     write_lock(path, lock)
     for line in changes(before, lock) if before else ():
         tell(f"  {line}")
@@ -228,9 +270,9 @@ def run_name(lock: Lock, *, is_dev: bool = False) -> str:
 
 @contextmanager
 def _opened(
-    asked: Asked, recipe: Recipe, there: World, tell: Callable[[str], None]
-) -> Iterator[tuple[Lock, DirectoryWorkspace, Executor, tuple[str, ...]]]:
-    """The lock, the run's workspace, held, its executor, and what of the network was ever allowed in it.
+    asked: Asked, recipe: Recipe, there: World, tell: Callable[[str], None], gate: Gate
+) -> Iterator[_Opened]:
+    """The lock, the run's workspace, held, its executor, and what was ever allowed and overridden in it.
 
     From the first look at what the lock names until the lock is live, nothing is collected: an image that was
     there, or was just unpacked, is there when the build begins.
@@ -238,7 +280,7 @@ def _opened(
     places = there.places
     with ExitStack() as kept:
         with there.store.shared():
-            lock = _locked(asked, recipe, there, tell)
+            lock = _locked(asked, recipe, there, tell, gate)
             workspace = kept.enter_context(
                 open_workspace(
                     places.builds,
@@ -252,35 +294,16 @@ def _opened(
             executor = executor_alone(machine, lock.image, places, workspace.root, workspace.run)
             keep_settings(workspace.path, machine)
             kept_lock = workspace.path / "lock.toml"
-            now = (*recipe.machine.endpoints, *asked.despite)
-            allowed = keep_allowed(workspace.path, now, is_fresh=not kept_lock.exists())
+            now = (
+                *recipe.machine.endpoints,
+                *(OPEN_NETWORK for name in asked.despite if name == OPEN_NETWORK),
+            )
+            is_fresh = not kept_lock.exists()
+            allowed = keep_allowed(workspace.path, now, is_fresh=is_fresh)
+            despite = keep_despite(workspace.path, asked.overridden, is_fresh=is_fresh)
             write_text(kept_lock, dump_lock(lock))
             register(places.live, workspace.path, dump_lock(lock))
-        yield lock, workspace, executor, allowed
-
-
-@contextmanager
-def _ended_as_interrupted() -> Iterator[None]:
-    """SIGTERM, as a CI system or a scheduler sends it, and SIGHUP, as a terminal that closes does, end a run
-    the way Ctrl-C does: with its report. A signal that the caller ignores, as nohup does, stays ignored.
-    """
-
-    def interrupt(_number: int, _frame: object) -> None:
-        raise KeyboardInterrupt
-
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
-    ours = [number for number, handler in before.items() if handler != signal.SIG_IGN]
-    try:
-        for number in ours:
-            signal.signal(number, interrupt)
-    except ValueError:  # not the main thread: whoever started us decides
-        yield
-        return
-    try:
-        yield
-    finally:
-        for number in ours:
-            signal.signal(number, before[number])
+        yield _Opened(lock, workspace, executor, allowed, despite)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -291,6 +314,7 @@ class _Run:
     context: Context
     clean: Redactor
     keeper: FindingKeeper
+    gate: Gate
 
     def go(self, stages: tuple[Stage, ...], *, forced: bool) -> Ended:
         """Run the stages; write the report; raise what stopped them."""
@@ -299,7 +323,15 @@ class _Run:
         outcomes: list[StageOutcome] = []
         failure: BaseException | None = None
         try:
-            for outcome in build(self.lock, self.context, stages, forced=forced, clock=time.monotonic):
+            walk = build(
+                self.lock,
+                self.context,
+                stages,
+                forced=forced,
+                clock=time.monotonic,
+                before_work=self._before_work,
+            )
+            for outcome in walk:
                 outcomes.append(outcome)  # noqa: PERF402  what came before a failure counts
         except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  reported, then raised again
             failure = error
@@ -316,11 +348,21 @@ class _Run:
             is_dev=self.context.is_dev,
             allowed=self.context.allowed,
             unpinned=self.lock.unpinned,
+            despite=self.context.despite,
+            preflights=self.gate.findings(),
         )
         ended = self._report(end)
         if failure is not None:
             raise failure
         return ended
+
+    def _before_work(self, stage: str) -> None:
+        """What would fail is refused before the first stage that runs; what is overridden is told, once."""
+        is_first = self.gate.found is None
+        self.gate.before_stage(stage, self.lock)
+        if is_first or stage == STAGES[0].name:
+            for text in self.gate.overridden():
+                self.context.reporter.emit(Warned(stage="", reference="preflight-overridden", text=text))
 
     def _announce(self, stages: tuple[Stage, ...]) -> None:
         workspace = self.context.workspace

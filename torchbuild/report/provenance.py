@@ -43,6 +43,8 @@ class Circumstances(Frozen):
     """Whether people edit in the workspace that the wheel was made in."""
     allowed: tuple[str, ...]
     """What of the network any run in that workspace was allowed: endpoints, ``open-network``, `UNKNOWN`."""
+    despite: tuple[str, ...] = ()
+    """What any run in that workspace went on in spite of: preflights by reference, `UNKNOWN`."""
 
 
 def provenance(lock: Lock, wheel: str, sha256: str, around: Circumstances) -> str:
@@ -65,6 +67,7 @@ def provenance(lock: Lock, wheel: str, sha256: str, around: Circumstances) -> st
                     "recipe": {"name": lock.name, "digest": {"sha256": lock.recipe}},
                     "dev": around.is_dev,
                     "allowed": list(around.allowed),
+                    "despite": list(around.despite),
                 },
                 "internalParameters": _parameters(lock, around),
                 "resolvedDependencies": list(_materials(lock)),
@@ -86,6 +89,7 @@ def _parameters(lock: Lock, around: Circumstances) -> dict[str, Any]:
         "compiler": lock.compiler,
         "network": _network(around.allowed),
         "unpinned": unpinned,
+        **({"facts": list(lock.facts)} if lock.facts else {}),
     }
 
 

@@ -100,8 +100,12 @@ class RunReport(Frozen):
     """Whether it ran in a workspace that people edit in."""
     allowed: tuple[str, ...] = ()
     """What went past the rule that a build reaches nothing: endpoints through the relay, ``open-network``."""
+    despite: tuple[str, ...] = ()
+    """What it, or an earlier run in its workspace, was told to go on in spite of: preflights by reference."""
     unpinned: tuple[str, ...] = ()
     """Inputs that nobody could pin."""
+    preflights: tuple[Finding, ...] = ()
+    """What was looked at before anything was fetched; none where nothing had to be done."""
     stages: tuple[StageReport, ...]
     """In the order in which they ran."""
     not_run: tuple[str, ...] = ()

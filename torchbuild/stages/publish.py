@@ -61,6 +61,7 @@ def run(plan: Plan, context: Context) -> Result:
         tool=__version__,
         is_dev=context.is_dev,
         allowed=context.allowed,
+        despite=context.despite,
     )
     trees.write(target.with_suffix(".lock"), lock_text)
     trees.write(target.with_suffix(".provenance.json"), provenance(plan.lock, wheel.name, digest, around))

@@ -37,6 +37,8 @@ _TABLES = tuple(
     for name in ("cuda_pairs", "host_compilers", "libraries", "library_floors", "openmp", "torch_python")
 )
 """What proofs weigh by."""
+_NUMPY = "knowledge/data/numpy.toml"
+"""What the NumPy of the build environment is weighed by."""
 SHIM = f"""#!{BUILD_ROOT}/venv/bin/python -IS
 import sys
 
@@ -78,7 +80,7 @@ def plan(lock: Lock) -> Plan:
     """Make the venv, install by hash, probe."""
     probe = ("{shim}/torchbuild_shim/probe.py", lock.cc, lock.cxx, "{venv}/bin/cmake", "{shim}/ninja-real")
     fields = ("python", "cc", "cxx", "compiler", "compiler_c", "image", "build_requires", "epoch")
-    inputs = lock_part(lock, *fields) | {"shim": sources_digest("shim")}
+    inputs = lock_part(lock, *fields) | {"shim": sources_digest("shim"), "numpy": sources_digest(_NUMPY)}
     parts = planned_parts(lock, VENV_PYTHON, plain(lock).environ)
     if lock.parts:
         inputs |= lock_part(lock, "parts", "gpu_archs") | _judging(lock, parts)

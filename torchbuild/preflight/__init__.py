@@ -1,0 +1,1 @@
+"""What would fail, before anything is fetched: host + recipe + target -> findings. Pure."""
