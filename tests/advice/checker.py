@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from tests.advice.raw_facts import Row, first_row, holds, matching_rows, numbers, reaches, rows, wish_row
+from tests.advice.raw_facts import Row, first_row, holds, is_row, numbers, reaches, rows, wish_row
 from torchbuild.advice.answer import Advice, Conflict
 from torchbuild.advice.wish import Wish
 
@@ -36,7 +36,7 @@ def names_two_facts(conflict: Conflict) -> bool:
     """Whether a conflict names two different facts that the tables, or the wish, really have."""
     named = {(item.table, item.row) for item in conflict.facts}
     return len(named) > 1 and all(
-        wish_row(item.row) if item.table == "wish" else bool(matching_rows(item.table, item.row))
+        wish_row(item.row) if item.table == "wish" else is_row(item.table, item.row)
         for item in conflict.facts
     )
 

@@ -12,7 +12,7 @@ from typing import Any
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
-__all__ = ["Row", "first_row", "holds", "matching_rows", "numbers", "reaches", "rows", "wish_row"]
+__all__ = ["Row", "first_row", "holds", "is_row", "matching_rows", "numbers", "reaches", "rows", "wish_row"]
 
 Row = dict[str, Any]
 
@@ -35,7 +35,7 @@ def rows(table: str) -> list[Row]:
     return [found] if isinstance(found, dict) else list(found)
 
 
-def first_row(table: str, **wanted: Any) -> Row | None:
+def first_row(table: str, /, **wanted: Any) -> Row | None:
     """The first row whose columns are these."""
     return next(
         (row for row in rows(table) if all(row.get(key) == value for key, value in wanted.items())), None
@@ -86,6 +86,16 @@ def matching_rows(table: str, row: str) -> frozenset[int]:
         return frozenset(exact)
     words = [word for word in re.split(r"[\s/;]+", row) if word]
     return frozenset(place for place, item in enumerate(found) if all(_has(item, word) for word in words))
+
+
+@cache
+def is_row(table: str, row: str) -> bool:
+    """Whether a table has a row of exactly this key, its columns joined by ``/``; an empty one means the table."""
+    file, _, name = table.partition(".")
+    kept = first_row("tables.table", file=file, table=name)
+    return kept is not None and any(
+        not row or "/".join(str(item.get(key)) for key in kept["key"]) == row for item in rows(table)
+    )
 
 
 def _values(item: Row) -> Iterator[str]:

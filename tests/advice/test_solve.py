@@ -50,6 +50,12 @@ def test_chips_that_no_toolkit_has_in_common_are_one_conflict() -> None:
     }
 
 
+def test_chips_that_no_driver_has_in_common_are_refused_without_a_driver_too() -> None:
+    """Kepler ended with 470 and Ada began with 520: no machine can have both, whatever its driver."""
+    assert "chips-share-no-driver" in _references(solve(Wish(torch="2.3", gpus=("K80", "RTX 4090"))))
+    assert solve(Wish(torch="2.8", gpus=("GTX 1080 Ti", "RTX 4090"))).is_possible
+
+
 def test_ptx_is_made_only_where_the_driver_can_translate_it() -> None:
     """As new as the toolkit's own driver: PTX of the newest architecture; else machine code alone."""
     old = solve(Wish(torch="2.6", gpus=("A100", "RTX 3090"), driver="535", cuda="12.4"))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from torchbuild.advice import cite
 from torchbuild.advice.answer import Cited, Conflict
-from torchbuild.advice.target import Case, TargetGpu, runs_on
+from torchbuild.advice.target import Case, TargetGpu, chips_of, runs_on
 from torchbuild.advice.versions import at_least, branch_of
 from torchbuild.advice.wish import Wish
 from torchbuild.knowledge.interpreters import torch_python
@@ -21,6 +21,7 @@ def fixed_conflicts(case: Case) -> Iterator[Conflict]:
     """Every conflict that is there whichever toolkit is taken."""
     yield from _release(case)
     yield from _driver(case)
+    yield from _shared_driver(case)
     yield from _modules(case)
     yield from _named(case)
     yield from _covered(case)
@@ -51,12 +52,27 @@ def _driver(case: Case) -> Iterator[Conflict]:
         yield from _driver_of(gpu, case.wish, asked)
 
 
+def _shared_driver(case: Case) -> Iterator[Conflict]:
+    """Chips of which one was dropped before another was known."""
+    families = [gpu.family for gpu in chips_of(case) if gpu.family and gpu.family.modules != "tegra"]
+    newest = max(families, key=lambda row: branch_of(row.driver), default=None)
+    lasts = [row for row in families if row.last_branch is not None]
+    oldest = min(lasts, key=lambda row: row.last_branch or 0, default=None)
+    if newest and oldest and branch_of(newest.driver) > (oldest.last_branch or 0):
+        yield Conflict(
+            reference="chips-share-no-driver",
+            what=f"no driver drives both {oldest.title} (sm_{oldest.sm}) and {newest.title} (sm_{newest.sm})",
+            facts=(cite.family(oldest), cite.family(newest)),
+            fix="Take one of the chips out of the target, or build a wheel for each.",
+        )
+
+
 def _driver_of(gpu: TargetGpu, wish: Wish, asked: Cited) -> Iterator[Conflict]:
     family, driver = gpu.family, wish.driver
     if family is None or gpu.is_tegra:
         return
     first, fact = family.driver, cite.family(family)
-    if gpu.product and gpu.product.driver and "open" in (family.modules, wish.modules):
+    if gpu.product and gpu.product.driver and "open" in (gpu.modules, wish.modules):
         # only then the list of the open modules is all that there is; the proprietary ones may know it before
         first, fact = gpu.product.driver, cite.product(gpu.product)
     if first and not at_least(driver, first):

@@ -10,6 +10,7 @@ from torchbuild.advice.toolkits import can_translate, forward_facts, images_for
 from torchbuild.advice.versions import at_least, minor_of
 from torchbuild.knowledge.cuda import CudaRelease, compat_floor
 from torchbuild.knowledge.cuda_facts import cuda_pairs
+from torchbuild.knowledge.host_compilers import pair_facts
 from torchbuild.knowledge.interpreters import torch_python
 from torchbuild.knowledge.torch_releases import OfficialBuild, official_builds, torch_line
 from torchbuild.model.gpu_arch import parse_arch
@@ -25,6 +26,7 @@ def notes_for(case: Case, cuda: CudaRelease | None) -> tuple[str, ...]:
         *(_jetson(case, cuda) if cuda else ()),
         *(_pairs(case, cuda) if cuda else ()),
         *_builder(case, cuda),
+        *_compiler(case, cuda),
         *_drivers(case, cuda),
         *_official(case),
     )
@@ -65,6 +67,16 @@ def _pairs(case: Case, cuda: CudaRelease) -> Iterator[str]:
     for row in cuda_pairs():
         if row.torch and row.raises(torch=case.wish.torch, cuda=cuda.version, glibc=""):
             yield f"reported of torch {row.torch} with CUDA {row.cuda}: {row.what}"
+
+
+def _compiler(case: Case, cuda: CudaRelease | None) -> Iterator[str]:
+    """What is said of the compiler that is taken, and was not confirmed."""
+    found = builder_for(case.wish, cuda)
+    gcc = case.wish.gcc or (found.compiler.version if found else "")
+    rows = pair_facts(
+        gcc, cuda=cuda.version if cuda else "", torch=case.wish.torch, machine=case.wish.machine
+    )
+    yield from (f"not confirmed of gcc {gcc}: {row.what}" for row in rows if row.checked == "unconfirmed")
 
 
 def _newer(one: str, other: str) -> bool:

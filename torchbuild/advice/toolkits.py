@@ -82,16 +82,15 @@ def _numbers(minor: str) -> tuple[int, ...]:
 def against(case: Case, cuda: CudaRelease) -> Iterator[Against]:
     """All that rules a toolkit out, the plainest first.
 
-    What goes with a toolkit is not weighed where the toolkit itself does not go.
+    Its libraries are not weighed where the toolkit itself does not go.
     """
     plain = (*_torch(case, cuda), *_chips(case, cuda))
     yield from plain
     yield from _driver(case, cuda)
     yield from _jetson(case, cuda)
-    if plain:
-        return
-    for name in _LIBRARIES:
-        yield from _library(name, case, cuda)
+    if not plain:
+        for name in _LIBRARIES:
+            yield from _library(name, case, cuda)
     yield from _compiler(case, cuda)
     yield from _headers(case, cuda)
 
@@ -178,8 +177,17 @@ def _jetson(case: Case, cuda: CudaRelease) -> Iterator[Against]:
                 gpu.asked,
                 f"no system image of {gpu.asked} runs CUDA {minor_of(cuda.version)}",
                 tuple(cite.jetpack(row) for row in rows),
-                f"Take CUDA {', '.join(newest_first(minors))}.",
+                _of_images(minors),
             )
+
+
+def _of_images(minors: set[str]) -> str:
+    known = [minor for minor in newest_first(minors) if cuda_release(minor)]
+    return (
+        f"Take CUDA {', '.join(known)}."
+        if known
+        else "Take a newer board: no toolkit of its system is known."
+    )
 
 
 def images_for(case: Case, cuda: CudaRelease) -> tuple[JetPack, ...]:
