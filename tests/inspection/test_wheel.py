@@ -23,7 +23,10 @@ def test_all_that_decides_a_check_is_named() -> None:
     """A stage takes these into its key: a corrected table makes a wheel be looked at again."""
     package = Path(torchbuild.__file__).parent
     modules, tables = {"inspection"}, set()
-    todo = sorted((package / "inspection").glob("*.py"))
+    # what reads an existing build for `init --like` judges no wheel
+    todo = sorted(
+        set((package / "inspection").glob("*.py")) - set((package / "inspection").glob("likeness*.py"))
+    )
     while todo:
         text = todo.pop().read_text(encoding="utf-8")
         read = re.findall(r'facts(?:_file)?\((?:\w+, )?"(\w+)"|"(\w+)\.toml"', text)

@@ -12,7 +12,7 @@ from typing import Any
 
 from packaging.version import Version
 
-from torchbuild.advice.like_flags import flag_lines
+from torchbuild.advice.like_flags import flag_lines, unknown_switches
 from torchbuild.advice.like_line import LikeLine, LikeParts
 from torchbuild.advice.providers import library_provider, toolkit_provider
 from torchbuild.advice.wish import Wish
@@ -67,6 +67,7 @@ def recipe_like(likeness: Likeness, added: Iterable[str] = ()) -> LikeParts:
     """
     added = tuple(added)
     archs, new = _archs(likeness, added)
+    is_other = likeness.is_cpu and bool(added)
     lines = (
         *_read("target.machine", likeness.machine),
         *_read("target.glibc", likeness.glibc),
@@ -75,9 +76,9 @@ def recipe_like(likeness: Likeness, added: Iterable[str] = ()) -> LikeParts:
         *(line for library in likeness.libraries for line in _library(library, likeness)),
         *_algebra(likeness),
         *_build_type(likeness),
-        *flag_lines(likeness, tuple(item.name for item in _tabled(likeness))),
+        *flag_lines(likeness, tuple(item.name for item in _tabled(likeness)), is_other=is_other),
         *_read("wheel.version", likeness.version),
-        *_label(likeness),
+        *(() if is_other else _label(likeness)),
     )
     return LikeParts(lines=lines, comments=tuple(_comments(likeness, added, new)), archs_added=new)
 
@@ -206,6 +207,9 @@ def _comments(likeness: Likeness, added: tuple[str, ...], new: tuple[str, ...]) 
         yield f"Not read: {item.what}: {item.why}."
     if not likeness.settings_whole:
         yield "Not read: the whole of config.show(); switches that are missing here have the tree's defaults."
+    unknown = ", ".join(f"{item.name}={item.value}" for item in unknown_switches(likeness))
+    if unknown:
+        yield f"Read, and no option of the tree that is known: {unknown}."
     unmatched = [name for name in added if not _chips(name)]
     if unmatched:
         yield f"No architecture is known for {', '.join(unmatched)}: cuda.archs has none for it."

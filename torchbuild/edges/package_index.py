@@ -127,12 +127,8 @@ class PackageIndex:
             FetchError: ``not-on-index``, ``index-unreadable`` and those of `Web.page`.
             HostError: ``no-package-index``.
         """
-        with self._lock:
-            page = f"{self.settings.index_url.rstrip('/')}/{canonicalize_name(name)}/"
-            if page not in self._pages:
-                self._web.trust(self.settings.ca_file)
-                self._pages[page] = _files(self._web, page)
-        found = self._pages[page].get(file)
+        page, files = self._page(name)
+        found = files.get(file)
         if found is None:
             raise FetchError(
                 "not-on-index",
@@ -141,6 +137,26 @@ class PackageIndex:
                 fix="Use an index that has it ([machine] index_url), or run torchbuild lock again.",
             )
         return found._replace(url=_with_credentials(found.url, self.settings.index_url))
+
+    def listing(self, name: str) -> dict[str, IndexFile]:
+        """All files of a project, by name.
+
+        Raises:
+            FetchError: ``index-unreadable`` and those of `Web.page`.
+            HostError: ``no-package-index``.
+        """
+        _, files = self._page(name)
+        base = self.settings.index_url
+        return {file: row._replace(url=_with_credentials(row.url, base)) for file, row in files.items()}
+
+    def _page(self, name: str) -> tuple[str, dict[str, IndexFile]]:
+        """Address and files of a project's page, asked for once."""
+        with self._lock:
+            page = f"{self.settings.index_url.rstrip('/')}/{canonicalize_name(name)}/"
+            if page not in self._pages:
+                self._web.trust(self.settings.ca_file)
+                self._pages[page] = _files(self._web, page)
+            return page, self._pages[page]
 
 
 def _with_credentials(url: str, index_url: str) -> str:

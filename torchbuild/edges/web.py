@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 from torchbuild.errors import FetchError
 
-__all__ = ["Wanted", "Web", "forget"]
+__all__ = ["Part", "Wanted", "Web", "forget"]
 
 _TIMEOUTS_S = (15.0, 60.0)
 _CHUNK, _SMALL_CHUNK = 1 << 20, 1 << 16
@@ -45,6 +45,17 @@ class Wanted(NamedTuple):
     gone on with where the server vouches for it, and a body only believed where its length is known."""
     on_total: Callable[[int], None] = lambda _total: None
     """Told how long the server says the whole is, as soon as it does."""
+
+
+class Part(NamedTuple):
+    """A part of a file."""
+
+    body: bytes
+    """Its bytes; empty where the server sends files whole only."""
+    total: int
+    """Bytes of the file."""
+    version: str
+    """What the server calls this version of the file; empty for nothing."""
 
 
 class Web:
@@ -108,6 +119,31 @@ class Web:
             _impatiently(lambda: self._transfer(wanted, partial), is_hurried=is_hurried)
 
         persistently(attempt, self._pause, lambda: _size(partial))
+
+    def part(self, url: str, start: int, stop: int) -> Part:
+        """The bytes of a file from a place to another, the second not included; no others are transferred.
+
+        Raises:
+            FetchError: those of `page`.
+        """
+        return persistently(lambda: self._read_part(url, start, stop), self._pause)
+
+    def _read_part(self, url: str, start: int, stop: int) -> Part:
+        headers = {"Range": f"bytes={start}-{stop - 1}", "Accept-Encoding": "identity"}
+        with self._get(url, headers, stream=True) as response:
+            total = _said_total(1, response) or 0  # a part says so behind its range
+            if _start(response) != start or response.status_code != 206 or not total:  # noqa: PLR2004
+                return Part(b"", 0, "")
+            body = bytearray()
+            try:
+                for chunk in response.raw.stream(_CHUNK, decode_content=False):
+                    body += chunk
+                    if len(body) >= stop - start:
+                        break
+            except (urllib3.exceptions.HTTPError, requests.RequestException) as error:
+                raise refusal(url, error) from error
+            version = response.headers.get("ETag", "") or response.headers.get("Last-Modified", "")
+        return Part(bytes(body[: stop - start]), total, version)
 
     def _read(self, url: str, most: int) -> bytes:
         with self._get(url, {"Accept-Encoding": "identity"}, stream=True) as response:

@@ -26,12 +26,12 @@ from torchbuild.inspection.members import hostile
 from torchbuild.inspection.text import shown
 from torchbuild.model.finding import Finding
 
-__all__ = ["Contents", "Member", "opened"]
+__all__ = ["UNREADABLE", "Contents", "Member", "no_room", "opened", "scratch_folder", "unreadable"]
 
 _CHUNK = 2**20
 _LONGEST_TEXT = 64 * 2**20
 _TEXTS = ("METADATA", "RECORD", "WHEEL")
-_UNREADABLE = (
+UNREADABLE = (
     zipfile.BadZipFile,
     zlib.error,
     struct.error,
@@ -40,6 +40,7 @@ _UNREADABLE = (
     ValueError,
     OSError,
 )
+"""What zipfile may raise for a hostile archive."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -95,14 +96,14 @@ def opened(wheel: Path, scratch: Path | None = None) -> Iterator[Contents]:
     try:
         size, sha256 = wheel.stat().st_size, _digest(wheel)
         archive = zipfile.ZipFile(wheel)
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         raise unreadable(wheel, str(error)) from error
     with archive:
         reasons = tuple(hostile(archive.infolist(), size))
         if reasons:
             yield Contents(wheel=wheel, size=size, sha256=sha256, hostile=reasons, files={}, texts={})
             return
-        with _scratch(scratch) as folder:
+        with scratch_folder(scratch) as folder:
             yield _scan(archive, wheel, size, sha256, folder)
 
 
@@ -122,18 +123,24 @@ def _digest(path: Path) -> str:
 
 
 @contextmanager
-def _scratch(parent: Path | None) -> Iterator[Path]:
+def scratch_folder(parent: Path | None) -> Iterator[Path]:
+    """A directory of its own below `parent`, the system's own where None, until the end.
+
+    Raises:
+        HostError: ``disk-full`` or ``not-writable``.
+    """
     try:
         folder = Path(tempfile.mkdtemp(prefix="torchbuild-inspect-", dir=parent))
     except OSError as error:
-        raise _host_error(error, parent or Path(tempfile.gettempdir())) from error
+        raise no_room(error, parent or Path(tempfile.gettempdir())) from error
     try:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _host_error(error: OSError, folder: Path) -> HostError:
+def no_room(error: OSError, folder: Path) -> HostError:
+    """The error for a directory that takes no more of the wheel's libraries."""
     why = (f"seen: {error.strerror}", f"wanted: room for the wheel's libraries in {folder}")
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return HostError(
@@ -223,7 +230,7 @@ def _chunks(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[bytes]:
         with archive.open(info) as stream:
             while chunk := stream.read(_CHUNK):
                 yield chunk
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         raise _MemberUnreadableError(shown(f"{type(error).__name__}: {error}")) from error
 
 
@@ -232,4 +239,4 @@ def _lay(path: Path, chunk: bytes) -> None:
         with path.open("ab") as stream:
             stream.write(chunk)
     except OSError as error:
-        raise _host_error(error, path.parent) from error
+        raise no_room(error, path.parent) from error
