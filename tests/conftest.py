@@ -126,7 +126,7 @@ def nothing_moves(monkeypatch: pytest.MonkeyPatch) -> Callable[[], Any]:
     """
     option_facts()
     sources_digest("shim"), sources_digest(*CHECKS), sources_digest("smoke", "inspection")
-    sources_digest("knowledge/data/numpy.toml")
+    sources_digest("knowledge/data/numpy.toml"), sources_digest("shim", "shim/launch.c")
 
     @contextmanager
     def guard() -> Iterator[None]:

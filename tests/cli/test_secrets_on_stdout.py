@@ -36,6 +36,7 @@ COMMAND_LINES = {
     "plan": ("plan", "tiny.toml"),
     "lock": ("lock", "tiny.toml", "--check"),
     "image": ("image", "tiny.toml"),
+    "report": ("report", PLANTED["MY_TOKEN"]),
     "shell": ("shell", PLANTED["MY_TOKEN"]),
     "clean": ("clean", "--builds", "--json"),
     "store": ("store",),

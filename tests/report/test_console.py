@@ -259,3 +259,11 @@ def test_rich_is_not_loaded_for_plain_lines() -> None:
     root = Path(__file__).parents[2]
 
     assert subprocess.run([sys.executable, "-c", probe], cwd=root, check=False).returncode == 0
+
+
+def test_what_is_left_of_a_compilation_counts_down() -> None:
+    """A person sees when to come back, and that it comes nearer between two edges."""
+    event = Progress(stage="compile", done=1, total=4, unit="edges", what="a.o", left_s=600.0)
+    shown = Screen().show(START, StageStarted(stage="compile"), event, 60.0)
+
+    assert shown == "⠋ compile    1 min 00 s  " + "━" * 24 + "  1/4 edges  9 min 00 s left  a.o"

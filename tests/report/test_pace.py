@@ -1,4 +1,4 @@
-"""How fast bytes come."""
+"""How long the rest will take."""
 
 from __future__ import annotations
 
@@ -109,3 +109,23 @@ def test_the_end_has_nothing_left() -> None:
     line.at(2, 20, 40)
 
     assert line.at(4, 40, 40) == "10.0 MiB/s"
+
+
+def edges(line: Line, now: float, left_s: float | None) -> str:
+    """What is said when a stage tells how long it still takes, or tells nothing new."""
+    line.now = now
+    event = Progress(stage="compile", done=1, total=9, unit="edges", left_s=left_s)
+    line.pace.note(event)
+    return line.pace.text(event)
+
+
+def test_what_a_stage_knows_of_its_edges_is_said_and_counts_down() -> None:
+    """Between two estimates the time goes on; one that was too short does not become nothing."""
+    line = Line()
+
+    assert edges(line, 0, None) == ""
+    assert edges(line, 10, 90.0) == "1 min 30 s left"
+    assert edges(line, 40, None) == "1 min 00 s left"
+    assert edges(line, 50, 200.0) == "3 min 20 s left"
+    assert edges(line, 900, None) == "1.0 s left"
+    assert edges(line, 901, 0.0) == ""

@@ -228,3 +228,12 @@ def test_no_line_holds_a_control_character() -> None:
     )
 
     assert all(line.isprintable() for line in lines)
+
+
+def test_what_is_left_of_a_compilation_is_told() -> None:
+    """In a log of a CI system too, where nothing is redrawn."""
+    event = edges(500).model_copy(update={"left_s": 1234.0})
+
+    assert lines_of(StageStarted(stage="compile"), 60.0, event)[1:] == [
+        "compile:  50 %  500/1000 edges  20 min 34 s left  object 500"
+    ]

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import os
 import resource
+import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from torchbuild.shim.memory import MemoryWatch, anonymous_bytes
+from torchbuild.shim.samples import Samples
 
 MIB = 2**20
 HOLD = """
@@ -59,3 +64,22 @@ def test_a_watch_ends_with_its_program() -> None:
     code = "from torchbuild.shim.memory import MemoryWatch; MemoryWatch().start()"
 
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0
+
+
+def test_each_look_is_kept(tmp_path: Path) -> None:
+    """Memory, the edges that run and what else is known lie in a file when the watch ends."""
+    path = tmp_path / "samples.jsonl"
+    watch = MemoryWatch(Samples(str(path)))
+    argv = ["/bin/sh", "-c", "sleep 300 & echo on; wait"]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, start_new_session=True) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        watch.watch(child.pid, lambda: {"tokens": 4})
+        watch.start()
+        watch.stop()
+        os.killpg(child.pid, signal.SIGKILL)
+
+    first, last = (json.loads(line) for line in path.read_text().splitlines())
+    assert (last["running"], last["tokens"]) == (1, 4)
+    assert first["memory"] > 0
+    assert max(first["memory"], last["memory"]) == watch.peak

@@ -196,6 +196,24 @@ def test_a_tree_without_a_cache_is_refused(site: Site) -> None:
     assert "nothing to compare" in done.stderr
 
 
+@pytest.mark.parametrize("mode", ["gate", "build"])
+def test_a_ninja_that_takes_no_tokens_is_refused(configured: Site, mode: str) -> None:
+    """One that is too old for a jobserver would start as many jobs as it likes: it starts none."""
+    configured.order(mode)
+    real = configured.shim / "ninja-real"
+    real.unlink()
+    real.write_text("#!/bin/sh\necho 1.12.1.git.kitware.jobserver-1\n", encoding="utf-8")
+    real.chmod(0o755)
+
+    done = configured.call()
+
+    assert done.returncode == 91
+    assert "[gate-ninja] ninja: wanted 1.13 or newer" in done.stderr
+    assert "got 1.12.1.git" in done.stderr
+    assert configured.left("gate.json")["findings"][-1]["reference"] == "gate-ninja"
+    assert configured.objects() == set()
+
+
 def test_in_build_mode_it_compiles_and_measures(configured: Site) -> None:
     """When all is as asked the real ninja runs, and what it took is left behind."""
     configured.order("build", target=None, statslog=None)

@@ -95,3 +95,22 @@ def test_a_c_compiler_is_tried_as_well(tmp_path: Path) -> None:
     assert seen["compiles"].startswith("gcc: exit code 127")
     assert seen["cc"] == ""
     assert "/nonexistent/gcc" not in seen["files"]
+
+
+def test_what_stands_before_compilers_and_make_is_laid(tmp_path: Path) -> None:
+    """With a place for it the probe lays a launcher and our make, with the build's own compiler and interpreter."""
+    bin_dir, shim = tmp_path / "venv" / "bin", tmp_path / "shim"
+    bin_dir.mkdir(parents=True)
+    shim.mkdir()
+    (shim / "torchbuild_shim").symlink_to(PROBE.parent)
+    argv = [sys.executable, "-m", "venv", "--without-pip", str(bin_dir.parent)]
+    subprocess.run(argv, check=True)
+
+    programs = ("/usr/bin/gcc", "/usr/bin/g++", "/usr/bin/env", "/bin/true", str(tmp_path / "scratch"))
+    argv = [str(bin_dir / "python"), "-I", str(PROBE), *programs, str(shim)]
+    done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=300)
+
+    assert json.loads(done.stdout)["launcher"] == ""
+    assert subprocess.run([shim / "launch", "sh", "-c", "exit 4"], check=False).returncode == 4
+    said = subprocess.run([bin_dir / "make", "--version"], capture_output=True, text=True, check=True).stdout
+    assert said.startswith("GNU Make ")

@@ -402,3 +402,74 @@ def test_what_ninja_notes_for_itself_is_not_watched(world: Any, lock: Lock) -> N
     world.write("{source}/build/.ninja_log", "# ninja log v7")
 
     assert world.context.records.reuse("configure", earlier.key, earlier.makes) is not None
+
+
+def grows(world: Any, count: int) -> Callable[[Any, Any], Any]:
+    """Ninja makes so many objects, three at a time, each in three seconds, and notes each when it is made."""
+
+    class Lines(Sequence[str]):
+        def __len__(self) -> int:
+            return count
+
+        def __getitem__(self, index: Any) -> Any:
+            if isinstance(index, slice):
+                return [self[at] for at in range(*index.indices(count))]
+            if not 0 <= index < count:
+                raise IndexError
+            starts = [3000 * (n // 3) for n in range(index + 1)]
+            rows = [f"{at}\t{at + 3000}\t{10**18 + at * 10**6}\to{n}.o\t{n}" for n, at in enumerate(starts)]
+            world.write("{source}/build/.ninja_log", "\n".join(["# ninja log v7", *rows, ""]))
+            return f"[{index + 1}/{count}] Building CXX object o{index}.o"
+
+    def reply(_command: Any, there: Any) -> tuple[int, Sequence[str]]:
+        there.write("{shim}/compile.json", json.dumps(USAGE))
+        there.write("{dist}/torchlet-0.whl", "")
+        there.write("{source}/build/build.ninja", "".join(f"build o{n}.o: cc\n" for n in range(count)))
+        return 0, Lines()
+
+    return reply
+
+
+def test_how_long_it_still_takes_is_said_and_proved(world: Any, make_lock: Callable[..., Lock]) -> None:
+    """While it runs; afterwards the report says how wrong that was, and the next build knows from the start."""
+    lock = make_lock(compiler_cache="none")
+    world.executor.replies = [grows(world, 100)]
+    result = stage.run(stage.plan(lock), world.context)
+    first = [event.left_s for event in world.events if isinstance(event, Progress)]
+    world.write("{source}/build/.ninja_log", "")
+    world.executor.replies = [grows(world, 100)]
+    stage.run(stage.plan(lock), world.context)
+    second = [event.left_s for event in world.events if isinstance(event, Progress)][100:]
+
+    assert first[0] is None
+    assert [left for left in first if left is not None][-1] == 0.0
+    assert abs(int(dict(result.evidence)["estimate_error_at_50"].rstrip("%"))) < 10
+    assert second[0] == pytest.approx(99.0, rel=0.05)
+
+
+def test_peaks_of_memory_are_kept_for_the_next_build(world: Any, lock: Lock) -> None:
+    """What compilers took is in the store, and the next build is told, in whatever workspace it is."""
+    world.write("{shim}/peaks.jsonl", '{"edge": "killed.o", "bytes": 7}\n')
+
+    def reply(command: Any, there: Any) -> Any:
+        there.write("{shim}/peaks.jsonl", '{"edge": "a.o", "bytes": 9}\n')
+        return ninja()(command, there)
+
+    world.executor.replies = [reply, ninja()]
+    stage.run(stage.plan(lock), world.context)
+    stage.run(stage.plan(lock), world.context)
+
+    told = json.loads(world.inside("{shim}/expected-peaks.json").read_text(encoding="utf-8"))
+    assert told["learned"] == {"a.o": 9, "killed.o": 7}
+    assert not world.inside("{shim}/peaks.jsonl").exists()
+    assert (world.store.root() / "learned" / "compiler-peaks.json").is_file()
+
+
+def test_a_store_that_may_only_be_read_still_serves(world: Any, lock: Lock) -> None:
+    """No build fails for want of a place for what it learned."""
+    (world.store.root()).mkdir(exist_ok=True)
+    (world.store.root() / "learned").write_text("in the way")
+    world.write("{shim}/peaks.jsonl", '{"edge": "a.o", "bytes": 9}\n')
+    world.executor.replies = [ninja()]
+
+    assert stage.run(stage.plan(lock), world.context).summary == "3 edges"

@@ -155,6 +155,16 @@ def test_another_environment_than_the_locked_one_is_refused(
     assert len(caught.value.why) == 1
 
 
+def test_compilers_that_start_unasked_are_told(world: Any, lock: Lock) -> None:
+    """A launcher that cannot be compiled is no reason to stop, and no secret."""
+    world.executor.replies = replies(probed(launcher="exit code 1: ld: cannot find -lc"))
+
+    result = toolchain.run(toolchain.plan(lock), world.context)
+
+    (told,) = (item for item in result.findings if item.reference == "toolchain-launcher")
+    assert (told.outcome, told.seen) == ("warned", "exit code 1: ld: cannot find -lc")
+
+
 def test_a_lock_that_does_not_know_the_c_compiler_says_so(world: Any, make_lock: Callable[..., Lock]) -> None:
     """An older lock still builds; what was not compared is not called passed."""
     world.executor.replies = replies(probed())

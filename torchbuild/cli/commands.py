@@ -31,6 +31,7 @@ COMMANDS = {
     "plan": Entry("torchbuild.cli.plan:plan", "Say what a build would run, in order; run nothing."),
     "lock": Entry("torchbuild.cli.lock:lock", "Pin every input of a recipe by digest."),
     "image": Entry("torchbuild.cli.image:image", "Make the builder image of a lock, offline."),
+    "report": Entry("torchbuild.cli.report:report", "Say what a run did; write its timeline."),
     "shell": Entry("torchbuild.cli.shell:shell", "Enter the environment of a build, as it was."),
     "clean": Entry("torchbuild.cli.clean:clean", "Remove workspaces, stored files and caches."),
     "store": Entry("torchbuild.cli.store:store", "Say what this machine holds; check it; collect garbage."),

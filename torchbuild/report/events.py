@@ -61,6 +61,8 @@ class Progress(Frozen):
     """``edges``, ``bytes``, ``files`` or ``checks``."""
     what: str = ""
     """What is being done now."""
+    left_s: float | None = None
+    """Seconds that are left, by what the stage knows of its units; None where it knows nothing."""
 
 
 class Line(Frozen):

@@ -1,4 +1,4 @@
-"""How fast bytes come, and how long the rest will take at that."""
+"""How long the rest will take: of bytes at the speed at which they come, of other units as the stage says."""
 
 from __future__ import annotations
 
@@ -29,10 +29,13 @@ class Pace:
         self._clock = clock
         self._seen: deque[tuple[float, int]] = deque()
         self._since: float | None = None
+        self._end: float | None = None
 
     def note(self, event: Progress) -> None:
         """Take in how far it is; units that are no bytes, and a count that falls, begin anew."""
         now = self._clock()
+        if event.left_s is not None:  # it holds until the stage knows better
+            self._end = now + event.left_s if event.left_s else None
         if event.unit != "bytes" or (self._seen and event.done < self._seen[-1][1]):
             self._seen.clear()
             self._since = None
@@ -47,6 +50,8 @@ class Pace:
     def text(self, event: Progress) -> str:
         """Such as ``3.2 MiB/s, 1 min 12 s left``; empty while nobody can know it."""
         now = self._clock()
+        if self._end is not None:
+            return f"{duration(max(self._end - now, 1.0))} left"
         self._forget(now)
         if not self._seen:
             return ""

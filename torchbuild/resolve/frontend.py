@@ -7,6 +7,7 @@ from torchbuild.model.artifact import Artifact
 from torchbuild.model.command import Command
 from torchbuild.model.lock import Lock
 from torchbuild.resolve.environment import BASE, full_environment
+from torchbuild.resolve.launchers import launchers
 
 __all__ = ["front_end", "install_command", "pip_wheel", "plain", "requirement_lines"]
 
@@ -24,7 +25,8 @@ def front_end(lock: Lock) -> Command:
             *(f"-Ccmake.define.{name}={value}" for name, value in lock.defines.items()),
         )
     argv = (VENV_PYTHON, "-m", "build", "--wheel", "--no-isolation", "--outdir", "{dist}", *settings)
-    return Command(argv=argv, cwd="{source}", environ=full_environment(lock))
+    environ = dict(full_environment(lock)) | launchers(lock.expect)
+    return Command(argv=argv, cwd="{source}", environ=tuple(sorted(environ.items())))
 
 
 def plain(lock: Lock, *argv: str, cwd: str = "{work}") -> Command:

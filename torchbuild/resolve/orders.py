@@ -19,6 +19,7 @@ __all__ = [
     "GATE",
     "LAID",
     "ORDER",
+    "SAMPLES",
     "USAGE",
     "build_order",
     "bypassed",
@@ -41,6 +42,8 @@ ORDER = "{shim}/order.json"
 """What the shim is told."""
 GATE = "{shim}/gate.json"
 """What the gate saw."""
+SAMPLES = "{shim}/samples.jsonl"
+"""What was seen while ninja worked, a line a look; it outlives a run that was killed."""
 USAGE = "{shim}/compile.json"
 """What ninja used, and how it ended."""
 

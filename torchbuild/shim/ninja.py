@@ -2,23 +2,27 @@
 
 Orders come from ``order.json`` beside this package, written by the stage that starts the front end:
 ``{"mode": "gate" | "build", "build_dir": …, "target": … | null, "expect": […], "statslog": …}``.
-What was found is left there as ``gate.json`` and ``compile.json``. Exit codes of our own: 90 stopped after
-configure as asked, 91 refused by the gate, 92 stopped after the target as asked.
+What was found is left there as ``gate.json``, ``compile.json`` and ``samples.jsonl``. Exit codes of our own:
+90 stopped after configure as asked, 91 refused by the gate, 92 stopped after the target as asked.
 """
 
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
 import sys
 import time
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from .cache import parse_cache
 from .device_flags import read_device_entries
 from .gate import compare
+from .jobserver import NINJA, allowed_jobs, without_jobs
 from .memory import MemoryWatch
+from .samples import Samples
+from .supervisor import Supervisor
 
 __all__ = ["REFUSED", "STOPPED_AFTER_CONFIGURE", "STOPPED_AFTER_TARGET", "main", "split_arguments"]
 
@@ -29,6 +33,9 @@ STOPPED_AFTER_TARGET = 92
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _WITH_VALUE = "Cdfjkltw"
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_OLDEST_CLIENT = (1, 13)
+"""The first ninja that takes its jobs from a jobserver."""
+_PR_SET_PDEATHSIG = 1
 
 
 def main(argv: Optional[List[str]] = None) -> int:
@@ -42,7 +49,7 @@ def main(argv: Optional[List[str]] = None) -> int:
         code = _regenerate(real, order["build_dir"])
         if code != 0:
             return code
-    findings = _gate(order)
+    findings = _gate(order, real)
     if findings is None or any(finding["outcome"] == "failed" for finding in findings):
         return REFUSED
     if order["mode"] == "gate":
@@ -121,10 +128,10 @@ def _regenerate(real: str, build_dir: str) -> int:
         may = False
     if not may:  # a tree may forbid it
         return 0
-    return _run([real, "--quiet", "-C", build_dir, "build.ninja"], dict(os.environ))
+    return _run(_start([real, "--quiet", "-C", build_dir, "build.ninja"], dict(os.environ)))
 
 
-def _gate(order: Dict[str, Any]) -> Optional[List[Dict[str, str]]]:
+def _gate(order: Dict[str, Any], real: str) -> Optional[List[Dict[str, str]]]:
     """What was found; None where there is no cache to compare."""
     path = os.path.join(order["build_dir"], "CMakeCache.txt")
     try:
@@ -134,7 +141,7 @@ def _gate(order: Dict[str, Any]) -> Optional[List[Dict[str, str]]]:
         sys.stderr.write("torchbuild: the gate refuses: nothing to compare: %s\n" % error)
         return None
     cache.update(read_device_entries(order["build_dir"]))
-    findings = compare(cache, order["expect"])
+    findings = compare(cache, order["expect"]) + _not_a_client(real)
     _write("gate.json", {"findings": findings})
     for finding in findings:
         if finding["outcome"] == "failed":
@@ -145,19 +152,52 @@ def _gate(order: Dict[str, Any]) -> Optional[List[Dict[str, str]]]:
     return findings
 
 
+def _not_a_client(real: str) -> List[Dict[str, str]]:
+    """A finding where ninja would start as many jobs as it likes."""
+    said = subprocess.run([real, "--version"], stdout=subprocess.PIPE, check=False).stdout.decode(
+        "utf-8", "replace"
+    )
+    match = re.match(r"(\d+)\.(\d+)", said)
+    if match is not None and tuple(int(part) for part in match.groups()) >= _OLDEST_CLIENT:
+        return []
+    wanted = "%d.%d or newer: older ones are no clients of a jobserver" % _OLDEST_CLIENT
+    return [
+        {
+            "reference": "gate-ninja",
+            "outcome": "failed",
+            "what": "ninja",
+            "seen": said.strip() or "no version",
+            "wanted": wanted,
+        }
+    ]
+
+
 def _build(real: str, arguments: List[str], order: Dict[str, Any]) -> int:
     options, targets, _, _ = split_arguments(arguments)
     if order.get("target"):
         options = [part for part in options if part != "--"] + ["--"]  # a target is never an option
         targets = [order["target"]]
+    options, jobs = without_jobs(options, NINJA)
     environ = dict(os.environ)
     if order.get("statslog"):
         environ["CCACHE_STATSLOG"] = order["statslog"]
+    supervisor = Supervisor(
+        allowed_jobs(jobs, environ),
+        order["build_dir"],
+        _expected_peaks(),
+        os.path.join(_HERE, "peaks.jsonl"),
+    )
+    environ.update(supervisor.environ(os.path.join(_HERE, "launch")))
     started = time.time()
-    memory = MemoryWatch()
+    memory = MemoryWatch(Samples(os.path.join(_HERE, "samples.jsonl")))
+    child = _start([real, *options, *targets], environ)  # before there is a second thread
+    memory.watch(child.pid, lambda: {"tokens": supervisor.jobserver.jobs})
+    supervisor.ninja = child.pid
+    supervisor.start()
     memory.start()
-    code = _run([real, *options, *targets], environ)
+    code = _run(child)
     memory.stop()
+    supervised = supervisor.stop()
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     _write(
         "compile.json",
@@ -168,6 +208,7 @@ def _build(real: str, arguments: List[str], order: Dict[str, Any]) -> int:
             "system_seconds": round(usage.ru_stime, 3),
             "largest_process_bytes": usage.ru_maxrss * 1024,
             "peak_memory_bytes": memory.peak,
+            **supervised,
         },
     )
     if code == 0 and order.get("target"):
@@ -176,8 +217,16 @@ def _build(real: str, arguments: List[str], order: Dict[str, Any]) -> int:
     return code
 
 
-def _run(argv: List[str], environ: Dict[str, str]) -> int:
-    """Run to the end; the code is a shell's. Signals are passed on: ninja alone would go on compiling."""
+def _expected_peaks() -> Dict[str, Any]:
+    try:
+        with open(os.path.join(_HERE, "expected-peaks.json"), encoding="utf-8") as handle:
+            return dict(json.load(handle))
+    except (OSError, ValueError):
+        return {}
+
+
+def _start(argv: List[str], environ: Dict[str, str]) -> "subprocess.Popen[bytes]":
+    """Start it; signals are passed on: ninja alone would go on compiling."""
     child = None  # type: Optional[subprocess.Popen[bytes]]
     early = []  # type: List[int]
 
@@ -189,9 +238,25 @@ def _run(argv: List[str], environ: Dict[str, str]) -> int:
 
     for name in _SIGNALS:
         signal.signal(name, forward)
-    child = subprocess.Popen(argv, env=environ)
+    child = subprocess.Popen(argv, env=environ, preexec_fn=_tied_to_us())  # noqa: PLW1509  no threads yet
     for received in early:
         child.send_signal(received)
+    return child
+
+
+def _tied_to_us() -> Optional[Callable[[], Any]]:
+    """What makes a child end as soon as we do, killed or not: nobody would serve it."""
+    try:
+        import ctypes
+
+        prctl = ctypes.CDLL(None).prctl
+    except (ImportError, OSError, AttributeError):
+        return None
+    return lambda: prctl(_PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)
+
+
+def _run(child: "subprocess.Popen[bytes]") -> int:
+    """Wait for the end; the code is a shell's."""
     code = child.wait()
     return code if code >= 0 else 128 - code
 

@@ -1,8 +1,10 @@
 """What the build environment really is, as JSON on stdout. Run by the venv's interpreter, isolated.
 
-``python -I probe.py CC CXX CMAKE NINJA SCRATCH``
+``python -I probe.py CC CXX CMAKE NINJA SCRATCH [SHIM]``. With SHIM, what stands before compilers and make is
+laid there.
 """
 
+import importlib
 import json
 import os
 import re
@@ -12,7 +14,7 @@ import sys
 import sysconfig
 from typing import Any, Dict, List, Tuple
 
-__all__ = ["main", "observe"]
+__all__ = ["equip", "main", "observe"]
 
 _PROGRAMS = {
     "c": """#include <stdlib.h>
@@ -29,7 +31,10 @@ _BEHIND = ("cc1", "cc1plus", "as", "ld")
 
 def main(argv: List[str]) -> int:
     """Print what is there; 0 even where things are missing: the stage judges."""
-    json.dump(observe(*argv), sys.stdout, indent=1, sort_keys=True)
+    seen = observe(*argv[:5])
+    if argv[5:]:
+        seen["launcher"] = equip(argv[0], argv[5])
+    json.dump(seen, sys.stdout, indent=1, sort_keys=True)
     return 0
 
 
@@ -51,6 +56,15 @@ def observe(cc: str, cxx: str, cmake: str, ninja: str, scratch: str) -> Dict[str
         "compiles": _compiles(cc, "c", scratch) or _compiles(cxx, "cpp", scratch),
         "files": sorted({*_interpreter_files(), *_compiler_files(cc), *_compiler_files(cxx)}),
     }
+
+
+def equip(cc: str, shim: str) -> str:
+    """Lay what stands in front of compilers and make; nothing, or why the launcher asks nobody."""
+    sys.path.insert(0, shim)
+    equipment = importlib.import_module("torchbuild_shim.equipment")
+    equipment.lay_makes(os.path.dirname(sys.executable), shim)
+    source = os.path.join(shim, "torchbuild_shim", "launch.c")
+    return str(equipment.lay_launcher(cc, source, os.path.join(shim, "launch")))
 
 
 def _distributions() -> Dict[str, str]:

@@ -5,18 +5,23 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from torchbuild.context import Completed, Context
-from torchbuild.errors import StageError, UsageError
+from torchbuild.errors import HostError, StageError, UsageError
 from torchbuild.inspection.gpu_code_build import device_objects
 from torchbuild.model.command import BUILD_ROOT, expand
 from torchbuild.model.finding import Finding, failures, reasons
 from torchbuild.model.lock import Expectation, Lock
 from torchbuild.model.stage import StagePlan, StageResult, lock_part, stage_key
+from torchbuild.report.edge_times import edge_times, times_name
 from torchbuild.report.events import Found, Progress
+from torchbuild.report.live_estimate import LiveEstimate
 from torchbuild.resolve.frontend import front_end
+from torchbuild.resolve.launchers import launched
+from torchbuild.resolve.learned_peaks import EXPECTED, KEPT, SEEN, compilers_of, expected, merged
 from torchbuild.resolve.orders import (
     BUILD_DIR,
     CACHE,
@@ -64,6 +69,10 @@ class Plan(StagePlan):
     """Whether compilers go through a cache."""
     gpu_archs: tuple[str, ...]
     """Architectures that each device object is for; empty for a CPU build."""
+    edge_times: str
+    """Where it is kept what edges take with this compiler."""
+    compilers: str
+    """What peaks of memory are learned for."""
 
 
 class Result(StageResult):
@@ -78,9 +87,11 @@ def plan(lock: Lock) -> Plan:
         needs=("configure",),
         makes=("{dist}",),
         commands=(front_end(lock),),
-        expect=lock.expect,
+        expect=launched(lock.expect),
         compiler_cache=lock.compiler_cache != "none",
         gpu_archs=lock.gpu_archs,
+        edge_times="{cache}/" + times_name(lock.compiler, lock.gpu_archs),
+        compilers=compilers_of(lock),
     )
 
 
@@ -165,17 +176,21 @@ def _built(plan: Plan, context: Context) -> _Built:
     if context.is_dev and context.target is None:
         for place in _packed_before(context):
             trees.remove(place)
-    for path in ("{dist}", USAGE, GATE + ".tmp", STATSLOG):
+    _keep_peaks(plan, context)  # of a run that was killed
+    for path in ("{dist}", USAGE, GATE + ".tmp", STATSLOG, SEEN):
         trees.remove(inside(path))
     for path in ("{dist}", "{work}/home", "{work}/tmp"):
         trees.make(inside(path))
     statslog = expand(STATSLOG) if plan.compiler_cache else None
     trees.write(inside(ORDER), build_order(plan.expect, context.target, statslog))
-    watch = _Watch(context)
+    trees.write(inside(EXPECTED), expected(plan.compilers, _kept_peaks(context)))
+    watch = _Watch(context, _estimate(plan, context))
     log = context.workspace.logs / f"{NAME}.log"
     command = plan.commands[0].with_environ(context.executor.environment())
     done = context.executor.run(command, log=log, on_line=watch.line)
+    _keep_peaks(plan, context)
     usage = _usage(trees.read(inside(USAGE)))
+    _learn(plan, watch, context)
     return _Built(
         done=done,
         watch=watch,
@@ -183,6 +198,41 @@ def _built(plan: Plan, context: Context) -> _Built:
         compared=gate_findings(trees.read(inside(GATE))) or (),
         stopped=context.target is not None and usage.get("exit_code") == 0,
     )
+
+
+def _estimate(plan: Plan, context: Context) -> LiveEstimate:
+    read, inside = context.trees.read, context.workspace.inside
+    jobs = context.executor.environment().get("MAX_JOBS", "")
+    return LiveEstimate(
+        lambda name: read(inside(f"{BUILD_DIR}/{name}")),
+        edge_times(read(inside(plan.edge_times))),
+        has_cache=plan.compiler_cache,
+        jobs=int(jobs) if jobs.isdecimal() else 0,
+    )
+
+
+def _learn(plan: Plan, watch: _Watch, context: Context) -> None:
+    """Keep what edges took, those of a build that failed as well."""
+    trees, inside = context.trees, context.workspace.inside
+    text = watch.estimate.learned(trees.read(inside(STATSLOG)) or "")
+    if text is not None:
+        with suppress(HostError):  # no build fails for want of an estimate of the next one
+            trees.write(inside(plan.edge_times), text)
+
+
+def _keep_peaks(plan: Plan, context: Context) -> None:
+    """Keep what compilers took of memory, those of a build that failed as well."""
+    seen = context.trees.read(context.workspace.inside(SEEN))
+    text = merged(plan.compilers, _kept_peaks(context), seen)
+    if text is not None:
+        with suppress(HostError):  # a store that may only be read still serves
+            context.trees.write(context.store.root() / KEPT, text)
+
+
+def _kept_peaks(context: Context) -> str | None:
+    with suppress(HostError):
+        return context.trees.read(context.store.root() / KEPT)
+    return None
 
 
 def _packed_before(context: Context) -> Iterator[Path]:
@@ -213,14 +263,16 @@ def _evidence(built: _Built, context: Context) -> dict[str, str]:
         "wall_seconds": f"{built.done.seconds:.1f}",
         **{name: str(value) for name, value in built.usage.items() if name != "exit_code"},
         **_cache_statistics(context.trees.read(context.workspace.inside(STATSLOG)) or ""),
+        **{f"estimate_error_at_{at}": f"{error:+.0%}" for at, error in built.watch.estimate.errors().items()},
     }
 
 
 class _Watch:
     """Follows ninja's lines: how far it is, and which edge failed first."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, estimate: LiveEstimate) -> None:
         self._context = context
+        self.estimate = estimate
         self._before, self._number, self._last = 0, 0, 0
         self.failed: list[str] = []
         self.has_target = True
@@ -245,7 +297,12 @@ class _Watch:
             self._count(int(edge[1]), int(edge[2]))
             self._context.reporter.emit(
                 Progress(
-                    stage=NAME, done=self._number, total=self._last, unit="edges", what=_product(edge[3])
+                    stage=NAME,
+                    done=self._number,
+                    total=self._last,
+                    unit="edges",
+                    what=_product(edge[3]),
+                    left_s=self.estimate.edge(self._number, self._last),
                 )
             )
         elif text.startswith("FAILED: "):

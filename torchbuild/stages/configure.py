@@ -11,6 +11,7 @@ from torchbuild.model.lock import Expectation, Lock
 from torchbuild.model.stage import StagePlan, StageResult, lock_part, stage_key
 from torchbuild.report.events import Found
 from torchbuild.resolve.frontend import front_end
+from torchbuild.resolve.launchers import launched
 from torchbuild.resolve.orders import (
     BUILD_DIR,
     CACHE,
@@ -26,7 +27,7 @@ from torchbuild.resolve.orders import (
 __all__ = ["NAME", "REVISION", "Plan", "Result", "plan", "run"]
 
 NAME = "configure"
-REVISION = 1
+REVISION = 2
 MARK = f"{BUILD_DIR}/.torchbuild-configured"
 """Says that the build tree is the one that was compared. CMake's own files change when it runs again, which
 one of the front ends lets it do for compile."""
@@ -60,7 +61,7 @@ def plan(lock: Lock) -> Plan:
         needs=("source",),
         makes=(GATE, MARK),
         commands=(front_end(lock),),
-        expect=lock.expect,
+        expect=launched(lock.expect),
         flags=stage_key(
             NAME, REVISION, lock_part(lock, "environ", "defines", "era", "compiler_cache")
         ).digest,

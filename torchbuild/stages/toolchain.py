@@ -37,6 +37,8 @@ _TABLES = tuple(
     for name in ("cuda_pairs", "host_compilers", "libraries", "library_floors", "openmp", "torch_python")
 )
 """What proofs weigh by."""
+_LAUNCHER = "shim/launch.c"
+"""What is compiled to stand in front of compilers."""
 _NUMPY = "knowledge/data/numpy.toml"
 """What the NumPy of the build environment is weighed by."""
 SHIM = f"""#!{BUILD_ROOT}/venv/bin/python -IS
@@ -80,7 +82,10 @@ def plan(lock: Lock) -> Plan:
     """Make the venv, install by hash, probe."""
     probe = ("{shim}/torchbuild_shim/probe.py", lock.cc, lock.cxx, "{venv}/bin/cmake", "{shim}/ninja-real")
     fields = ("python", "cc", "cxx", "compiler", "compiler_c", "image", "build_requires", "epoch")
-    inputs = lock_part(lock, *fields) | {"shim": sources_digest("shim"), "numpy": sources_digest(_NUMPY)}
+    inputs = lock_part(lock, *fields) | {
+        "shim": sources_digest("shim", _LAUNCHER),
+        "numpy": sources_digest(_NUMPY),
+    }
     parts = planned_parts(lock, VENV_PYTHON, plain(lock).environ)
     if lock.parts:
         inputs |= lock_part(lock, "parts", "gpu_archs") | _judging(lock, parts)
@@ -92,7 +97,7 @@ def plan(lock: Lock) -> Plan:
         commands=(
             plain(lock, lock.python.executable, "-I", "-m", "venv", "--without-pip", "--clear", "{venv}"),
             install_command(lock, VENV_PYTHON, REQUIREMENTS),
-            plain(lock, VENV_PYTHON, "-I", *probe, "{work}/tmp/probe"),
+            plain(lock, VENV_PYTHON, "-I", *probe, "{work}/tmp/probe", "{shim}"),
             *(command for item in parts for step in item.steps for command in step.commands),
         ),
         requirements=requirement_lines(f"{BUILD_ROOT}/inputs/build", lock.build_requires),
@@ -195,7 +200,7 @@ def _lay_guests(context: Context) -> None:
     for folder in ("home", "tmp", "dist"):
         trees.make(inside("{work}/" + folder))
     for item in files("torchbuild.shim").iterdir():
-        if item.name.endswith(".py"):
+        if item.name.endswith((".py", ".c")):
             trees.write(inside("{shim}/torchbuild_shim/" + item.name), item.read_text(encoding="utf-8"))
 
 
@@ -257,7 +262,16 @@ def _judge(plan: Plan, seen: dict[str, Any]) -> list[Finding]:
             seen["compiles"] or "compile and run",
             "compile and run",
         ),
+        *_launcher(seen.get("launcher", "")),
     ]
+
+
+def _launcher(why: str) -> tuple[Finding, ...]:
+    """That compilers start without asking for memory, where what would ask could not be compiled."""
+    if not why:
+        return ()
+    what = "compilers are started without a look at memory: their launcher cannot be compiled"
+    return (Finding(reference="toolchain-launcher", outcome="warned", what=what, seen=why),)
 
 
 def _numpy(plan: Plan) -> tuple[Finding, ...]:

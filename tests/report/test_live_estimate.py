@@ -1,0 +1,126 @@
+"""The estimate of a build that runs: what ninja's log says while it grows."""
+
+from __future__ import annotations
+
+import json
+
+from ninja_builds import BEGAN_MS, build_ninja_text, log_text, many, scheduled
+
+from torchbuild.report.edge_times import edge_times
+from torchbuild.report.estimate import Expected
+from torchbuild.report.live_estimate import LiveEstimate, runs_of
+
+SECONDS = many(400)
+EDGES = scheduled(SECONDS, 4)
+END = EDGES[-1][2] / 1000
+
+
+class Tree:
+    """A build tree in which ninja works."""
+
+    def __init__(self, log: str = "") -> None:
+        self.files = {"build.ninja": build_ninja_text(list(SECONDS)), ".ninja_log": log}
+        self.read_count = 0
+
+    def read(self, name: str) -> str | None:
+        """A file."""
+        self.read_count += 1
+        return self.files.get(name) or None
+
+    def follow(
+        self, estimate: LiveEstimate, edges: list[tuple[str, int, int]], began_ms: int
+    ) -> list[float | None]:
+        """Let ninja end one edge after the other; what is said after each."""
+        said = []
+        lines = log_text(edges, began_ms=began_ms, head=not self.files[".ninja_log"]).splitlines(
+            keepends=True
+        )
+        if lines[0].startswith("#"):
+            self.files[".ninja_log"] = lines.pop(0)
+        for number, line in enumerate(lines, 1):
+            self.files[".ninja_log"] += line
+            said.append(estimate.edge(number, len(edges)))
+        return said
+
+
+def test_what_is_left_is_said_while_it_runs() -> None:
+    """With what was learned: from the first edge on, and true to a tenth in the middle."""
+    tree = Tree()
+    estimate = LiveEstimate(tree.read, Expected(learned=SECONDS), has_cache=False)
+
+    said = tree.follow(estimate, EDGES, BEGAN_MS)
+
+    at, middle = next(
+        (number, left) for number, left in enumerate(said) if number >= 199 and left is not None
+    )
+    left = END - EDGES[at][2] / 1000
+    assert said[0] is not None
+    assert abs(middle - left) / left < 0.1
+    assert said[-1] == 0.0
+
+
+def test_afterwards_it_says_how_wrong_it_was() -> None:
+    """At a quarter, a half and three quarters of the time."""
+    tree = Tree()
+    estimate = LiveEstimate(tree.read, Expected(learned=SECONDS), has_cache=False)
+    tree.follow(estimate, EDGES, BEGAN_MS)
+
+    assert set(estimate.errors()) == {25, 50, 75}
+    assert all(abs(error) < 0.15 for error in estimate.errors().values())
+
+
+def test_an_earlier_run_is_not_taken_for_this_one() -> None:
+    """A build that was killed in the middle goes on: only what is left counts, and only that is learned."""
+    tree = Tree(log_text(EDGES[:200]))
+    estimate = LiveEstimate(tree.read, Expected(learned=SECONDS), has_cache=False, jobs=4)
+    rest = scheduled({name: SECONDS[name] for name, _, _ in EDGES[200:]}, 4)
+
+    said = tree.follow(estimate, rest, BEGAN_MS + 86_400_000)
+
+    assert said[0] is not None
+    assert abs(said[0] + rest[0][2] / 1000 - rest[-1][2] / 1000) < 0.15 * rest[-1][2] / 1000
+    text = LiveEstimate(lambda _: "", Expected(), has_cache=False).learned("")
+    assert text is None
+    assert len(edge_times(estimate.learned("")).learned) == 400
+
+
+def test_what_ran_is_learned_for_the_next_build() -> None:
+    """By what the cache said, a hit is learned as one."""
+    tree = Tree()
+    estimate = LiveEstimate(tree.read, Expected(), has_cache=True)
+    tree.follow(estimate, EDGES, BEGAN_MS)
+    name = next(name for name in SECONDS if name.endswith("file7.cpp.o"))
+
+    known = json.loads(estimate.learned("# /source/lib7/src/part0/file7.cpp\ndirect_cache_hit\n") or "")
+
+    assert set(known["cached"]) == {name}
+    assert all(not output.endswith(".o") for output in known["compiled"])
+
+
+def test_a_small_build_is_not_looked_into() -> None:
+    """Reading the graph would make a build of seconds longer."""
+    tree = Tree()
+    estimate = LiveEstimate(tree.read, Expected(), has_cache=False)
+    before = tree.read_count
+
+    assert [estimate.edge(number, 9) for number in range(1, 10)] == [None] * 9
+    assert tree.read_count == before
+
+
+def test_a_large_build_is_looked_into_now_and_then() -> None:
+    """Ten thousand edges cost a hundred looks and not ten thousand."""
+    tree = Tree(log_text(EDGES[:1]))
+    estimate = LiveEstimate(tree.read, Expected(), has_cache=False)
+    for number in range(1, 10_001):
+        estimate.edge(number, 10_000)
+
+    assert tree.read_count < 150
+
+
+def test_files_that_are_not_there_are_no_harm() -> None:
+    """Nothing is known, nothing is said."""
+    estimate = LiveEstimate(lambda _: None, Expected(), has_cache=False)
+
+    assert {estimate.edge(number, 100) for number in range(1, 101)} == {None}
+    assert estimate.errors() == {}
+    assert runs_of("no log") == ()

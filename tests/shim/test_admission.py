@@ -1,0 +1,163 @@
+"""Who may compile now, on paper: bytes and seconds are given, and no machine is looked at."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from torchbuild.shim.admission import Edge, Ledger, Peaks
+from torchbuild.shim.budget import Room
+
+GB = 1 << 30
+
+
+def ledger(*predicted: int) -> Ledger:
+    """Edges that wait, in this order since 0, 1, 2 … seconds."""
+    made = Ledger()
+    made.waiting = [Edge(f"e{at}", size, float(at)) for at, size in enumerate(predicted)]
+    return made
+
+
+def let_in(made: Ledger, available: int, now: float = 0.0) -> list[str]:
+    """Names of those who may go; there is no reserve."""
+    room = Room(0, available)
+    return [edge.name for edge in made.admitted(room, now, lambda _: True)]
+
+
+def test_peaks_are_reserved_before_anything_starts() -> None:
+    """Two of three fit; the third waits until one has ended."""
+    made = ledger(4 * GB, 4 * GB, 4 * GB)
+
+    assert let_in(made, 9 * GB) == ["e0", "e1"]
+    assert let_in(made, 9 * GB) == []
+    made.over(made.running[0])
+    assert let_in(made, 9 * GB) == ["e2"]
+
+
+def test_one_always_runs() -> None:
+    """What is larger than all memory is tried: nobody waits for ever."""
+    made = ledger(100 * GB, 1)
+
+    assert let_in(made, 9 * GB) == ["e0"]
+    assert let_in(made, 9 * GB) == []
+
+
+def test_what_is_held_already_is_not_reserved_twice() -> None:
+    """Available memory is what is left beside what runs: only what will still be taken counts."""
+    made = ledger(4 * GB, 4 * GB)
+    assert let_in(made, 5 * GB) == ["e0"]
+
+    made.measured(lambda _: 4 * GB)
+
+    assert let_in(made, 5 * GB) == ["e1"]
+
+
+def test_what_outgrows_its_peak_is_expected_to_go_on() -> None:
+    """A wrong number is corrected while the compiler runs."""
+    made = ledger(1 * GB, 4 * GB)
+    assert let_in(made, 5 * GB - 1) == ["e0"]
+
+    made.measured(lambda _: 3 * GB)
+
+    assert made.running[0].missing > 0
+    assert let_in(made, 4 * GB) == []
+
+
+def test_small_ones_pass_a_large_one_for_a_while() -> None:
+    """Memory does not lie idle; but who came first is not forgotten for longer than twenty seconds."""
+    made = ledger(2 * GB, 8 * GB, 1 * GB, 1 * GB)
+
+    assert let_in(made, 4 * GB, now=5.0) == ["e0", "e2", "e3"]
+    made.waiting.append(Edge("late", 1, 30.0))
+    assert let_in(made, 4 * GB, now=30.0) == []
+
+
+def test_a_killed_one_runs_alone_once() -> None:
+    """It waits until nothing runs, nothing starts beside it, and if it is killed again it stays so."""
+    made = ledger(1 * GB, 1 * GB)
+    assert let_in(made, 9 * GB) == ["e0", "e1"]
+    killed, other = made.running
+
+    assert made.killed(killed, 2 * GB, 1.0)
+    made.waiting.append(Edge("late", 1, 2.0))
+    assert let_in(made, 9 * GB) == []
+    made.over(other)
+    assert let_in(made, 9 * GB) == ["e0"]
+    assert let_in(made, 9 * GB) == []
+    assert not made.killed(killed, 2 * GB, 3.0)
+
+
+def test_the_youngest_makes_room_and_comes_back() -> None:
+    """Where memory is nearly gone the least work is lost; it is no failure, and is expected to be larger."""
+    made = ledger(1 * GB, 1 * GB)
+    let_in(made, 9 * GB)
+    made.measured(lambda _: 3 * GB)
+    tight = Room(100 * GB, 1)
+
+    victim = made.to_evict(tight)
+
+    assert victim is not None
+    assert victim.name == "e1"
+    victim.is_evicted = True
+    assert made.to_evict(tight) is None
+    assert made.killed(victim, 3 * GB, 1.0)
+    assert not victim.is_alone
+    assert victim.predicted > 3 * GB
+    assert made.to_evict(tight) is None, "the last one is never ended"
+
+
+def test_a_token_is_needed_too() -> None:
+    """Who lent its token and does not get it back goes on waiting, and holds up nobody."""
+    made = ledger(1, 1)
+
+    admitted = [edge.name for edge in made.admitted(Room(0, GB), 0.0, lambda edge: edge.name == "e1")]
+
+    assert admitted == ["e1"]
+
+
+@given(st.lists(st.integers(0, 10 * GB), max_size=12), st.integers(0, 10 * GB))
+def test_never_more_than_fits(sizes: list[int], available: int) -> None:
+    """Unless there is only one, the peaks of what runs are together no more than there is."""
+    made = ledger(*sizes)
+    let_in(made, available)
+
+    assert len(made.running) <= 1 or sum(edge.predicted for edge in made.running) <= available
+    assert sizes == [] or made.running
+    assert len(made.running) + len(made.waiting) == len(sizes)
+
+
+def test_a_peak_is_what_was_seen_else_what_is_told() -> None:
+    """What was learned comes first, then the first fact that fits, then what holds for all others."""
+    priors = [
+        {"pattern": "flash", "program": "nvcc", "bytes": 50},
+        {"pattern": "", "program": "nvcc", "bytes": 10},
+    ]
+    peaks = Peaks({"learned": {"a/known.o": 1000}, "priors": priors, "other": 7})
+
+    assert peaks.predicted("a/known.o", "g++", 4) == 1100
+    assert peaks.predicted("a/flash_fwd.cu.o", "nvcc", 1) == 50
+    assert peaks.predicted("a/flash_fwd.cu.o", "nvcc", 2) == 100
+    assert peaks.predicted("a/flash.cpp.o", "g++", 0) == 7
+    assert peaks.predicted("a/b.cu.o", "nvcc-12", 0) == 10
+
+
+def test_news_is_what_differs() -> None:
+    """A peak that is much the same is learned, and is no news."""
+    peaks = Peaks({})
+
+    assert peaks.learn("a.o", 1000)
+    assert not peaks.learn("a.o", 1050)
+    assert peaks.learn("a.o", 2000)
+
+
+def test_what_is_unknown_is_taken_for_its_neighbours_like() -> None:
+    """Once several of a folder were seen the others are expected to be no much larger, and never larger than told."""
+    peaks = Peaks({"other": 1000})
+    for number in range(6):
+        assert peaks.predicted("a/new.o", "g++", 1) == 1000
+        peaks.learn(f"a/{number}.o", 100 + number)
+
+    assert peaks.predicted("a/new.o", "g++", 1) == 147
+    assert peaks.predicted("b/new.o", "g++", 1) == 1000
+    peaks.learn("a/large.o", 5000)
+    assert peaks.predicted("a/new.o", "g++", 1) == 1000

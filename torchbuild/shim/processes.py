@@ -1,0 +1,75 @@
+"""Processes as ``/proc`` shows them: who started whom, and how much memory each holds."""
+
+import os
+from typing import Dict, Iterator, List, NamedTuple
+
+__all__ = ["Process", "Processes", "look"]
+
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+_PARENT, _RESIDENT = 1, 21
+"""Where they stand behind the program's name."""
+
+
+class Process(NamedTuple):
+    """One of them."""
+
+    pid: int
+    parent: int
+    name: str
+    """Its program's, at most 15 characters."""
+    resident: int
+    """Bytes of memory."""
+    is_over: bool
+    """Whether it has ended, and its parent has not looked."""
+
+
+class Processes:
+    """All of them at one moment."""
+
+    def __init__(self, found: List[Process]) -> None:
+        self._by_pid = {process.pid: process for process in found}
+        self._children: Dict[int, List[Process]] = {}
+        for process in found:
+            self._children.setdefault(process.parent, []).append(process)
+
+    def children(self, pid: int) -> List[Process]:
+        """What a process started and what has not ended."""
+        return [process for process in self._children.get(pid, ()) if not process.is_over]
+
+    def below(self, pid: int) -> Iterator[Process]:
+        """What a process started, and what that started."""
+        waiting = self.children(pid)
+        while waiting:
+            process = waiting.pop()
+            yield process
+            waiting += self.children(process.pid)
+
+    def resident(self, pid: int) -> int:
+        """Bytes that all below a process hold."""
+        return sum(process.resident for process in self.below(pid))
+
+
+def look() -> Processes:
+    """What runs now."""
+    found = []
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                with open("/proc/%s/stat" % name, "rb") as handle:
+                    found.append(_process(int(name), handle.read()))
+            except (OSError, ValueError, IndexError):  # it ended while we looked
+                continue
+    return Processes(found)
+
+
+def _process(pid: int, stat: bytes) -> Process:
+    """The name may hold anything, parentheses too."""
+    begin, end = stat.index(b"("), stat.rindex(b")")
+    words = stat[end + 1 :].split()
+    return Process(
+        pid,
+        int(words[_PARENT]),
+        stat[begin + 1 : end].decode("utf-8", "replace"),
+        int(words[_RESIDENT]) * _PAGE,
+        words[0] in (b"Z", b"X"),
+    )
