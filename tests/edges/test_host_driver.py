@@ -1,7 +1,7 @@
 """The NVIDIA driver, by the files of a kernel and by a library that was compiled here.
 
 No test here has a GPU: formats are those that drivers are known to write, and the library answers as its
-header says. What a real one tells is held by the same contract in tests/shim/test_look_gpus.py.
+header says. What a real one tells is held by the same contract in tests/edges/test_look_gpus.py.
 """
 
 from __future__ import annotations

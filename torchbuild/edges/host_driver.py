@@ -44,7 +44,7 @@ _FOLDERS = (
 _COMPAT = "compat"
 """Folder of a forward-compatibility library, which is newer than the kernel's driver on purpose."""
 _VENDOR, _DISPLAY = "0x10de", "0x03"
-_LOOK = Path(__file__).resolve().parents[1] / "shim" / "look_gpus.py"
+_LOOK = Path(__file__).resolve().with_name("look_gpus.py")
 
 
 class Kernel(NamedTuple):
@@ -183,7 +183,7 @@ def _ask_library(environ: Mapping[str, str], management: tuple[str, ...], glance
 
 
 def told_by_library(answer: Answer) -> Told:
-    """What stands in the answer of `torchbuild.shim.look_gpus`."""
+    """What stands in the answer of `torchbuild.edges.look_gpus`."""
     if answer.why:
         return Told(failed=(f"the driver's library: {answer.why}",))
     try:
