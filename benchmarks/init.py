@@ -32,6 +32,13 @@ MODEL = (
     "--out",
     "-",
 )
+NO_INDEX = """\
+[torch-wheels]
+base = "http://127.0.0.1:9/whl/"
+source = "an address that nobody answers at"
+checked = "2026-11-30"
+"""
+"""What a machine without a network sees of upstream's index."""
 MOST_S = 1.0
 """What a person waits for an answer."""
 
@@ -68,12 +75,16 @@ def _least(times: list[Row]) -> float:
 
 def measured(folder: Path, runs: int) -> dict[str, list[Row]]:
     """Every command's times, taken in turns, so that a busy minute falls on all of them alike."""
+    facts = folder / "facts"
+    facts.mkdir()
+    (facts / "publishers.toml").write_text(NO_INDEX, encoding="utf-8")
+    os.environ["TORCHBUILD_KNOWLEDGE"] = str(facts)
     recipe = folder / "pascal.toml"
     recipe.write_bytes(subprocess.run([TORCHBUILD, "init", *PASCAL], check=True, capture_output=True).stdout)
     commands = {
         "a recipe": (TORCHBUILD, "init", *PASCAL),
         "a refusal with its ways out": (TORCHBUILD, "init", *KEPLER),
-        "a recipe like upstream's build": (TORCHBUILD, "init", *MODEL),
+        "a recipe like upstream's build, no index there": (TORCHBUILD, "init", *MODEL),
         "`torchbuild explain` of the recipe": (TORCHBUILD, "explain", recipe),
         "`torchbuild --version`": (TORCHBUILD, "--version"),
         "`python -c pass`": (sys.executable, "-c", "pass"),

@@ -312,7 +312,7 @@ def _family_rows() -> Iterator[Cells]:
             ", ".join(row.chips),
             _cell(row.driver or _NOBODY, row),
             _last_branch(row),
-            row.modules,
+            row.modules + (f", open from {row.open_driver}" if row.open_driver else ""),
             _cell(
                 window.cuda if window is not None else "none known", *([window] if window is not None else [])
             ),

@@ -47,3 +47,13 @@ def test_json_holds_all() -> None:
     assert value["host"]["cores"] == 8
     assert value["advice"]["conflicts"]
     assert {item["what"] for item in value["estimates"]} == {"time", "disk", "memory"}
+
+
+def test_json_passes_only_what_passed() -> None:
+    """A target without a driver is not run, and so is the whole: nothing failed, and nobody could say."""
+    silent = case(CUDA)
+
+    value = doctor_json(silent, preflights(silent), name="a.toml")
+
+    assert value["exit_code"] == 0
+    assert value["outcome"] == "not run"

@@ -110,6 +110,45 @@ def test_options_of_a_recipe_are_taken(desk: Desk) -> None:
     assert desk.run("explain", "wheel.local", "--set", "a=1").code == 2
 
 
+def test_each_line_names_where_it_is_from(desk: Desk) -> None:
+    """The file itself, what it extends, the command line, the facts, or nobody."""
+    (desk.folder / "base.toml").write_text(
+        'schema = 1\nname = "base"\n[target]\ndriver = ">=535"\n[cuda]\nversion = "12.4.1"\nfrom = "redist"\n'
+    )
+    (desk.folder / "mine.toml").write_text(
+        'schema = 1\nname = "mine"\nextends = "base.toml"\n[target]\ngpus = ["H100"]\n'
+        '[source]\ngit = "https://git.example/t.git"\nref = "v2.6.0"\n[wheel]\nversion = "2.6.0"\n'
+    )
+    ran = desk.run("explain", "mine.toml", "--set", "python.version=3.12", "--json")
+    lines = {line["key"]: line for line in ran.json["lines"]}
+
+    def origin(key: str) -> tuple[str, str]:
+        return lines[key]["origin"], lines[key]["where"].rpartition("/")[2]
+
+    assert origin("name") == ("recipe", "mine.toml:2")
+    assert origin("cuda.version") == ("extends", "base.toml:6")
+    assert origin("target.gpus") == ("recipe", "mine.toml:5")
+    assert origin("python.version") == ("--set", "--set")
+    assert origin("cuda.archs") == ("facts", "")
+    assert origin("target.machine") == ("default", "")
+    assert "--set --set" not in desk.run("explain", "mine.toml", "--set", "python.version=3.12").out
+
+
+def test_the_users_own_facts_are_named(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who reads why a line is what it is learns whose facts say so."""
+    facts = desk.folder / "facts"
+    facts.mkdir()
+    (facts / "cuda.toml").write_text(
+        '[[floor]]\ncuda = ">=12,<13"\ndriver = "528.33"\nsource = "mine"\nchecked = "2026-11-30"\n'
+    )
+    monkeypatch.setenv("TORCHBUILD_KNOWLEDGE", str(facts))
+    (desk.folder / "some.toml").write_text(CUDA)
+
+    ran = desk.run("explain", "some.toml")
+    assert "facts of yours:\n  cuda.floor" in ran.out
+    assert desk.run("explain", "some.toml", "--json").json["own_facts"]
+
+
 def test_a_wrong_recipe_is_told_as_everywhere(desk: Desk) -> None:
     """All its problems, with their lines."""
     (desk.folder / "bad.toml").write_text(CUDA.replace('">=535"', '"newest"'))
@@ -124,6 +163,7 @@ def test_a_wrong_recipe_is_told_as_everywhere(desk: Desk) -> None:
     [
         (CUDA, True),
         ('schema = 1\nname = "x"\nextends = "y.toml"\n', True),
+        ('schema = 1\nname = "x"\n[source]\n', True),
         ('schema = 1\nname = "x"\n', False),
         ('schema = 1\nname = "x"\nrecipe = "0"\nbuild_requires = []\n[wheel]\n', False),
         ("not TOML", False),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import tomllib
 from pathlib import Path
@@ -61,7 +62,7 @@ def test_every_chosen_line_says_why(desk: Desk) -> None:
     before = text[: text.index('archs = ["6.1"]')].splitlines()[-3:]
     assert before[0] == "# machine code for each GPU"
     assert "compute capability 6.1 [gpus.product GeForce GTX 1080 Ti, 20" in before[1]
-    assert "  torchbuild init --torch 2.6 --gpu 'GTX 1080 Ti' --driver 535\n" in text
+    assert "  torchbuild init --torch 2.6 --gpu 'GTX 1080 Ti' --driver 535 --machine x86_64\n" in text
     assert not list(desk.folder.glob("torch*.toml"))
 
 
@@ -76,6 +77,39 @@ def test_the_command_in_the_file_makes_the_file(desk: Desk) -> None:
     (line,) = [line for line in text.splitlines() if "torchbuild init" in line]
 
     assert desk.run(*shlex.split(line.strip("# "))[1:], "--out", "-").out == text
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        ("--set", 'target.driver=">=535,<550"', "--set", "python.version=3.12"),
+        ("--set", 'target={gpus=["A100"], forward_compat=true}'),
+        ("--set", "nccl={version='2.21.5'}", "--set", "cudnn.version=none"),
+        ("--set", "toolchain.cxx=clang++-15", "--set", "build.env.FOO=1"),
+        ("--driver", ">=535,<590", "--gpu", "sm_90", "--gpu", "sm_90", "--machine", "aarch64"),
+        ("--set", 'cuda.archs=["6.1", "8.0+PTX"]'),
+        ("--set", "target.gpus=[]"),
+        (
+            "--set",
+            'source.overlay=[{archive="https://x.example/a.tar.gz", sha256="%s", to="a"}]' % ("0" * 64),
+        ),
+    ],
+    ids=lambda more: more[1],
+)
+def test_whatever_was_asked_the_command_in_the_file_makes_it(desk: Desk, more: tuple[str, ...]) -> None:
+    """What was set stays set, with the same words in the file; nothing that was asked is lost."""
+    text = desk.run("init", *PASCAL, *more, "--out", "-").out
+    (line,) = [line for line in text.splitlines() if "torchbuild init" in line]
+
+    assert text
+    assert desk.run(*shlex.split(line.strip("# "))[1:], "--out", "-").out == text
+
+
+def test_a_range_of_drivers_stands_as_it_was_given(desk: Desk) -> None:
+    """The driver that is too new is not lost; the oldest one is what is weighed."""
+    desk.run("init", "--torch", "2.6", "--gpu", "H100", "--driver", ">=535,<590", "--out", "r.toml")
+
+    assert read_recipe(desk.folder / "r.toml").target.driver == ">=535,<590"
 
 
 @pytest.mark.parametrize("line", [row.minor for row in torch_lines() if torch_python(row.minor)])
@@ -130,6 +164,30 @@ def test_nothing_is_overwritten_by_chance(desk: Desk) -> None:
     assert file.read_text() == "mine"
     assert desk.run("init", *PASCAL, "--name", "mine", "--force").code == 0
     assert tomllib.loads(file.read_text())["name"] == "mine"
+
+
+def test_no_device_and_no_pipe_becomes_a_file(desk: Desk) -> None:
+    """--force replaces recipes: in the place of /dev/null a file would be everybody's trouble."""
+    pipe = desk.folder / "pipe.toml"
+    os.mkfifo(pipe)
+
+    assert desk.run("init", *PASCAL, "--out", "pipe.toml", "--force").code == 6
+    assert pipe.is_fifo()
+
+
+def test_a_link_that_leads_nowhere_is_not_replaced_by_chance(desk: Desk) -> None:
+    """It is there, though its target is not."""
+    (desk.folder / "link.toml").symlink_to("nowhere.toml")
+
+    assert "recipe-exists" in desk.run("init", *PASCAL, "--out", "link.toml").err
+
+
+def test_what_a_key_breaks_is_told_of_the_option(desk: Desk) -> None:
+    """No file is there that could be corrected."""
+    ran = desk.run("init", "--cpu", "--set", "verify.level=never", "--out", "-")
+
+    assert "1 problem in --set" in ran.err
+    assert "Correct the options" in desk.run("init", "--cpu", "--name", "No Name").err
 
 
 def test_what_cannot_be_is_refused_with_the_facts_and_the_command_lines(desk: Desk) -> None:
@@ -203,6 +261,20 @@ def test_a_set_key_is_in_the_recipe_and_the_rest_goes_with_it(desk: Desk) -> Non
         (("--cpu", "--set", "companions=[1]"), "recipe-invalid", 3),
         (("--cpu", "--torch", "2.6", "--python", "2.7"), "wish-impossible", 4),
         (("--cpu", "--name", "Not A Name"), "recipe-invalid", 3),
+        (("--gpu", "H100", "--set", "cuda=1"), "recipe-invalid", 3),
+        (("--gpu", "H100", "--set", "verify=nan"), "recipe-invalid", 3),
+        (("--cpu", "--set", "name.x=1"), "recipe-invalid", 3),
+        (("--cpu", "--set", "target.machine=riscv"), "recipe-invalid", 3),
+        (("--gpu", "H100", "--set", "target.kernel_modules=closed"), "recipe-invalid", 3),
+        (("--cpu", "--set", "wheel.requires=[{a=1}]"), "recipe-invalid", 3),
+        (("--cpu", "--set", 'build.flags."A B"=true'), "recipe-invalid", 3),
+        (("--cpu", "--set", 'target.gpus=["H100"]'), "init-options-contradict", 2),
+        (("--cpu", "--set", "cuda.version=12.4"), "init-options-contradict", 2),
+        (("--gpu", ""), "init-option-unreadable", 2),
+        (("--gpu", "H100\n[x]"), "init-option-unreadable", 2),
+        (("--gpu", "H100", "--driver", "535\nx = 1"), "init-option-unreadable", 2),
+        (("--cpu", "--name", "a" * 300), "init-option-unreadable", 2),
+        (("--cpu", "--out", "a" * 300), "file-operation-failed", 6),
     ],
 )
 def test_what_cannot_be_meant_is_an_error_of_ours(

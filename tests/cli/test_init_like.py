@@ -2,21 +2,41 @@
 
 from __future__ import annotations
 
+import shlex
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
 
+from tests.torch_like import torch_members, write_wheel
+from torchbuild.advice.like_official import official_likeness
+from torchbuild.advice.recipe_text import recipe_text
 from torchbuild.advice.wish import Wish
-from torchbuild.cli.init_like import likeness_called, solved_like
+from torchbuild.cli.init_like import model_of, solved_like
 from torchbuild.cli.recipe_files import read_recipe
-from torchbuild.errors import UsageError
-from torchbuild.knowledge.torch_releases import official_builds, torch_lines
+from torchbuild.knowledge.torch_releases import TorchLine, official_builds, torch_lines
+from torchbuild.resolve.load import load_recipe
 from torchbuild.resolve.weighed import weigh_recipe
 
 from .conftest import Desk
 
 LIKE = ("--like", "torch==2.13.0+cu126", "--machine", "x86_64")
+PUBLISHERS = """\
+[torch-wheels]
+base = "http://127.0.0.1:9/whl/"
+source = "nobody answers there"
+checked = "2026-11-30"
+"""
+
+
+@pytest.fixture(autouse=True)
+def no_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test asks a publisher."""
+    facts = tmp_path / "facts"
+    facts.mkdir()
+    (facts / "publishers.toml").write_text(PUBLISHERS)
+    monkeypatch.setenv("TORCHBUILD_KNOWLEDGE", str(facts))
 
 
 def test_the_official_wheel_with_my_card(desk: Desk) -> None:
@@ -43,7 +63,8 @@ def test_what_could_not_be_read_is_said_in_the_file(desk: Desk) -> None:
     text = desk.run("init", *LIKE, "--glibc", "2.36", "--out", "-").out
 
     told = " ".join(text.replace("#", "").split())
-    assert "Not read: switches, BLAS, OpenMP and what is bundled" in told
+    assert "Not read: the wheel itself: http://127.0.0.1:9/whl/cu126/torch/: no whole answer" in told
+    assert "Not read: config.show(): only the wheel has it" in told
     assert "6.1" not in tomllib.loads(text)["cuda"]["archs"]
 
 
@@ -93,34 +114,99 @@ def test_a_wheel_for_the_cpu_needs_no_gpu(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("line", [row for row in torch_lines() if row.releases], ids=lambda row: row.minor)
-def test_every_build_of_upstream_can_be_taken_for_a_model(desk: Desk, line: object) -> None:
+def test_every_build_of_upstream_can_be_taken_for_a_model(line: TorchLine) -> None:
     """Each that the table has gives a recipe that the rules take, or says which facts forbid it."""
-    release = line.releases[-1]  # type: ignore[attr-defined]
-    for row in official_builds(release):
+    for row in official_builds(line.releases[-1]):
         label = "cu" + row.cuda.replace(".", "") if row.cuda else "cpu"
-        name = f"torch=={release}+{label}"
-        ran = desk.run("init", "--like", name, "--machine", "x86_64", "--python", "3.12", "--out", "-")
-        if ran.code:
-            assert "wish-impossible" in ran.err or "init-gpu-missing" in ran.err, (name, ran.err)
+        likeness = official_likeness(line.releases[-1], label, row.machine, "no network")
+        assert likeness is not None
+        model = model_of(likeness, () if likeness.archs or likeness.is_cpu else ("H100",))
+        advice, _ = model.solved(Wish.model_validate({**model.wish, "python": "3.11"}))
+        if advice.is_possible:
+            text = recipe_text(model.rows(advice, "like"), model.comments(()))
+            assert weigh_recipe(load_recipe("like.toml", lambda _name, text=text: text)) is not None
+        else:
+            assert all(len(item.facts) > 1 for item in advice.conflicts)
+
+
+def test_the_command_in_the_file_makes_the_file(desk: Desk) -> None:
+    """What the build says is not asked for again, so that each line keeps its reason."""
+    for more in (
+        (),
+        ("--add-gpu", "GTX 1080", "--driver", "535"),
+        ("--cpu",),
+        ("--set", "nccl.version=none"),
+    ):
+        text = desk.run("init", *LIKE, *more, "--out", "-").out
+        (line,) = [line for line in text.splitlines() if "torchbuild init" in line]
+        assert text
+        assert desk.run(*shlex.split(line.strip("# "))[1:], "--out", "-").out == text
 
 
 @pytest.mark.parametrize(
-    "text", ["torch==2.9.1", "torch==2.9.1+cu999", "torch==99.0+cpu", "nowhere.whl", "\0", ""]
+    "more",
+    [
+        ("--gpu", "RTX 5090", "--driver", "580"),
+        ("--add-gpu", "RTX 5090", "--driver", "580"),
+        ("--gpu", "V100", "--driver", "450"),
+        ("--python", "3.8"),
+        ("--gpu", "RTX 5090", "--add-gpu", "H100"),
+    ],
+    ids=" ".join,
 )
-def test_what_is_no_build_is_told_with_those_that_are(text: str) -> None:
-    """A release alone does not say which of its builds is meant."""
-    with pytest.raises(UsageError) as caught:
-        likeness_called(text or "nothing", "x86_64")
+def test_every_way_out_works_as_it_is_printed(desk: Desk, more: tuple[str, ...]) -> None:
+    """What a way leaves to the facts the build does not decide again: it is named in the line."""
+    ran = desk.run("init", *LIKE, *more, "--glibc", "2.36", "--json")
 
-    assert caught.value.reference == "like-unknown"
-    if text.startswith("torch==2.9.1"):
-        assert "torch==2.9.1+cu126" in caught.value.why[0]
+    assert ran.code == 4
+    commands = [way["command"] for way in ran.json["ways"]]
+    assert commands
+    for command in commands:
+        assert desk.run(*shlex.split(command)[1:], "--out", "-").code == 0, command
 
 
-def test_an_environment_without_torch_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """INSTALLED is the environment that is active."""
-    monkeypatch.setenv("VIRTUAL_ENV", str(tmp_path))
+def test_a_gpu_that_nothing_of_the_build_runs_on_gets_its_own_code(desk: Desk) -> None:
+    """--gpu says what the wheel is for; --add-gpu keeps the build's architectures too."""
+    ran = desk.run("init", "--like", "torch==2.13.0+cu126", "--machine", "aarch64", "--gpu", "V100",
+                   "--glibc", "2.36", "--out", "r.toml")  # fmt: skip
 
-    with pytest.raises(UsageError) as caught:
-        likeness_called("INSTALLED", "x86_64")
-    assert caught.value.reference == "like-not-found"
+    assert ran.code == 0, ran.err
+    recipe = read_recipe(desk.folder / "r.toml")
+    assert recipe.cuda is not None
+    assert recipe.cuda.archs == ("7.0",)
+    assert "its architectures 8.0, 9.0 are not taken: " in ran.err
+
+
+def test_a_build_that_may_be_for_cuda_is_not_taken_for_one_of_the_cpu(desk: Desk) -> None:
+    """Where its toolkit could not be read, somebody must say what it is for."""
+    members = torch_members()
+    members["torch/version.py"] = b"__version__ = '2.6.0+cu124'\ncuda = 'none of these'\n"
+    wheel = write_wheel(desk.folder, members)
+
+    ran = desk.run("init", "--like", wheel, "--out", "-")
+    assert (ran.code, ran.out) == (2, "")
+    assert "init-gpu-missing" in ran.err
+    assert desk.run("init", "--like", wheel, "--gpu", "H100", "--out", "-").code == 0
+
+
+def test_gpus_for_a_build_of_the_cpu_all_count(desk: Desk) -> None:
+    """Also where some are named by one option and some by the other."""
+    ran = desk.run("init", "--like", "torch==2.9.1+cpu", "--machine", "x86_64", "--gpu", "H100",
+                   "--add-gpu", "A100", "--python", "3.12", "--out", "-")  # fmt: skip
+
+    found = tomllib.loads(ran.out)
+    assert found["target"]["gpus"] == ["H100", "A100"]
+    assert found["cuda"]["archs"] == ["8.0", "9.0"]
+
+
+def test_a_wheel_of_another_package_is_no_torch(desk: Desk) -> None:
+    """Its release is not torch's, and nothing of it is a recipe."""
+    other = desk.folder / "pytorch-2.6.0-py311.conda"
+    with zipfile.ZipFile(other, "w") as archive:
+        archive.writestr("numpy/__init__.py", "")
+        archive.writestr("numpy-2.6.0.dist-info/METADATA", "Name: numpy\nVersion: 2.6.0\n")
+
+    ran = desk.run("init", "--like", other, "--cpu", "--out", "-")
+    assert (ran.code, ran.out) == (2, "")
+    assert "error[like-not-found]" in ran.err
+    assert "no torch is in it" in ran.err

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
+import socket
+import sys
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -86,13 +90,56 @@ def test_a_server_that_sends_whole_files_serves_too(index: str, capsys: pytest.C
 
 
 def test_another_interpreter_can_be_asked_for(index: str) -> None:
-    """Which there are is told where the wanted one is not."""
-    source = LikeSource(python="3.9", machine="x86_64", labelled_url=index)
-    _Index.files["/whl/cu999/torch/"] = _Index.files["/whl/cu124/torch/"].replace(b"cu124", b"cu999")
+    """Its wheel is taken where there is one; else the newest one's: the settings are the same."""
+    older = LABELLED.replace("cp313", "cp311")
+    _Index.files[f"/{older}"] = _Index.files[f"/{LABELLED}"]
+    for python, wanted in (("3.11", older), ("3.13t", LABELLED), ("3.14", LABELLED)):
+        found = likeness_for(
+            "torch==2.6.0+cu124", LikeSource(python=python, machine="x86_64", labelled_url=index)
+        )
+        assert found.subject == wanted
+
+
+def test_a_release_that_is_not_on_the_index_is_told_with_those_that_are_known(index: str) -> None:
+    """Who names no label is told the labels, which are known without an index."""
+    _Index.files["/whl/torch/"] = _Index.files["/whl/cu124/torch/"]
     with pytest.raises(UsageError) as caught:
-        likeness_for("torch==2.6.0+cu999", source)
+        likeness_for("torch==2.9.1", LikeSource(machine="x86_64", index_url=f"{index.rstrip('/')}"))
     assert caught.value.reference == "like-not-on-index"
-    assert "3.13, 3.11" in " ".join(caught.value.why)
+    assert "torch==2.9.1+cu126" in caught.value.why[-1]
+
+
+def test_an_index_that_does_not_answer_costs_seconds(index: str) -> None:
+    """There are the facts: nobody waits for a server that only listens."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/whl/"
+        begun = time.monotonic()
+        found = likeness_for(
+            "torch==2.6.0+cu124", LikeSource(machine="x86_64", labelled_url=url, patience_s=0.2)
+        )
+        assert time.monotonic() - begun < 5
+    assert found.cuda.value == "12.4"
+    assert "did not answer in 0.2 s" in found.unread[0].why
+
+
+def test_a_host_that_refuses_is_asked_once() -> None:
+    """Without a network the answer is there at once, with what is then missing."""
+    begun = time.monotonic()
+    found = likeness_for(
+        "torch==2.6.0+cu124", LikeSource(machine="x86_64", labelled_url="http://127.0.0.1:9/")
+    )
+
+    assert found.archs
+    assert time.monotonic() - begun < 5
+
+
+def test_a_release_without_a_label_needs_an_index() -> None:
+    """Which build that is only the index knows; what is known is told."""
+    with pytest.raises(FetchError) as caught:
+        likeness_for("torch==2.9.1", LikeSource(machine="x86_64", index_url="http://127.0.0.1:9/"))
+    assert caught.value.reference == "not-reachable"
+    assert "torch==2.9.1+cu126" in caught.value.why[-1]
+    assert caught.value.fix.endswith("Or name one of those that are known.")
 
 
 def test_a_wheel_that_cannot_be_had_is_told_by_the_facts(index: str) -> None:
@@ -120,16 +167,48 @@ def test_a_file_is_read_where_it_lies(tmp_path: Path) -> None:
     assert likeness_for(str(wheel), LikeSource(scratch=tmp_path)).version.value == "2.6.0"
 
 
-def test_what_is_not_there_is_refused() -> None:
-    """Neither a file nor a release."""
+@pytest.mark.parametrize(
+    "text",
+    ["/nowhere/torch.whl", "", "torchvision==0.20.0", "numpy==1.26.0", "x" * 5000, "a\0b", "/dev/zero"],
+)
+def test_what_is_not_there_is_refused(text: str) -> None:
+    """Neither a file nor a folder nor a release of torch; nothing is read that never ends."""
     with pytest.raises(UsageError) as caught:
-        likeness_for("/nowhere/torch.whl")
+        likeness_for(text)
     assert caught.value.reference == "like-not-found"
 
 
-def test_the_active_environment_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """INSTALLED is the torch of the environment that is active."""
-    monkeypatch.setenv("VIRTUAL_ENV", str(tmp_path))
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    """Nobody may ever write to it."""
+    os.mkfifo(tmp_path / "torch.whl")
     with pytest.raises(UsageError) as caught:
-        likeness_for("INSTALLED")
-    assert str(tmp_path) in caught.value.what
+        likeness_for(str(tmp_path / "torch.whl"))
+    assert caught.value.reference == "like-not-found"
+
+
+@pytest.mark.parametrize(
+    "scheme",
+    ["lib/python3.13/site-packages", "lib/python3/dist-packages", "local/lib/python3.13/dist-packages"],
+)
+def test_an_interpreter_stands_for_its_environment(tmp_path: Path, scheme: str) -> None:
+    """Of a virtual environment, and of a system with a scheme of its own."""
+    for name, content in torch_members().items():
+        (tmp_path / scheme / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / scheme / name).write_bytes(content)
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python3").symlink_to(sys.executable)
+
+    found = likeness_for(str(tmp_path / "bin" / "python3"))
+    assert found.subject == str(tmp_path / scheme)
+    assert found.cuda.value == "12.4"
+
+
+def test_the_active_environment_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """INSTALLED is the torch of the environment that is active, whoever made it."""
+    monkeypatch.delenv("VIRTUAL_ENV", raising=False)
+    monkeypatch.delenv("CONDA_PREFIX", raising=False)
+    for variable in ("CONDA_PREFIX", "VIRTUAL_ENV"):
+        monkeypatch.setenv(variable, str(tmp_path / variable))
+        with pytest.raises(UsageError) as caught:
+            likeness_for("INSTALLED")
+        assert str(tmp_path / variable) in caught.value.what

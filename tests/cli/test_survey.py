@@ -19,6 +19,8 @@ from torchbuild.cli.survey import (
     find_image,
     survey_builder,
 )
+from torchbuild.edges.host_files import HostFiles
+from torchbuild.edges.host_limits import cores_of
 from torchbuild.errors import ConflictError, HostError
 from torchbuild.model.artifact import ImageRef
 from torchbuild.model.recipe import Machine, Recipe
@@ -50,7 +52,7 @@ def test_a_machine_does_not_decide_what_the_recipe_does(
 
 
 @pytest.mark.parametrize(
-    ("jobs", "seen"), [(3, "3"), (None, str(len(os.sched_getaffinity(0))))], ids=["asked", "default"]
+    ("jobs", "seen"), [(3, "3"), (None, str(cores_of(HostFiles())))], ids=["asked", "default"]
 )
 def test_jobs_are_those_of_the_machine(machine: Path, jobs: int | None, seen: str) -> None:
     """Without a number, as many compilers run as this process may use cores: a limit of a container counts."""

@@ -94,6 +94,18 @@ def test_full_disk_leaves_the_old_file(tmp_path: Path, small_files: None) -> Non
     assert (path.read_bytes(), names(tmp_path)) == (b"old", ["file"])
 
 
+def test_a_pipe_is_not_replaced_by_a_file(tmp_path: Path) -> None:
+    """Nor a device: a rename would take /dev/null from everybody."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+
+    with pytest.raises(HostError) as caught:
+        atomic.write_text(pipe, "x")
+    assert caught.value.reference == "file-operation-failed"
+    assert pipe.is_fifo()
+    assert names(tmp_path) == ["pipe"]
+
+
 def test_killed_writer_leaves_the_old_file(tmp_path: Path) -> None:
     """A process that dies before the rename changes nothing; what it left is found and is nobody else's."""
     path = tmp_path / "file"

@@ -7,7 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from torchbuild.edges.host_compilers import compiler_blanks, compiler_told, compilers_of, look_at_compiler
+from torchbuild.edges.host_compilers import (
+    Names,
+    compiler_blanks,
+    compiler_told,
+    compilers_of,
+    list_of_builds,
+    look_at_compiler,
+)
+from torchbuild.edges.host_files import HostFiles
 from torchbuild.edges.host_glances import Glances
 from torchbuild.edges.host_programs import Found, Programs
 
@@ -59,7 +67,7 @@ def test_names_of_one_file_are_asked_once(tmp_path: Path, glances: Glances) -> N
     real.chmod(0o755)
     (tmp_path / "g++").symlink_to(real)
     found = [Found(name, f"{tmp_path}/{name}", str(real)) for name in ("g++", "g++-12")]
-    (group,) = compilers_of(Programs(found))
+    (group,) = compilers_of([], Programs(found))
     seen = look_at_compiler(group, {"PATH": "/usr/bin:/bin"}, glances)
 
     assert [(one.name, one.kind, one.version, one.real) for one in seen] == [
@@ -73,7 +81,7 @@ def test_names_of_a_cache_are_asked_each() -> None:
     """What a cache starts depends on the name under which it was called."""
     found = [Found(name, f"/usr/lib/ccache/{name}", "/usr/bin/ccache") for name in ("gcc", "g++")]
 
-    assert len(compilers_of(Programs(found))) == 2
+    assert len(compilers_of([], Programs(found))) == 2
 
 
 @pytest.mark.parametrize(
@@ -89,13 +97,64 @@ def test_what_tells_no_version_is_told(text: str, why: str, tmp_path: Path, glan
     path = tmp_path / "gcc"
     path.write_text(text)
     path.chmod(0o755)
-    (seen,) = look_at_compiler([Found("gcc", str(path), str(path))], {}, glances)
+    (seen,) = look_at_compiler(Names((Found("gcc", str(path), str(path)),), is_of_builds=True), {}, glances)
 
     assert (seen.kind, seen.version, seen.why) == ("", "", why)
 
 
 def test_one_that_was_not_heard_of_is_listed() -> None:
     """With its name and its path."""
-    (blank,) = compiler_blanks([Found("gcc", "/bin/gcc", "/bin/gcc-12")])
+    (blank,) = compiler_blanks(Names((Found("gcc", "/bin/gcc", "/bin/gcc-12"),), is_of_builds=False))
 
     assert (blank.name, blank.path, blank.why) == ("gcc", "/bin/gcc", "no answer")
+    assert not blank.is_of_builds
+
+
+def made(path: Path) -> Path:
+    """A program."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_builds_look_in_the_system_s_folders_whatever_path_says(tmp_path: Path, glances: Glances) -> None:
+    """And in toolsets, which are in nobody's PATH; what PATH alone leads to is not a build's."""
+    for name in (
+        "usr/bin/g++",
+        "usr/bin/cuda-g++",
+        "opt/rh/gcc-toolset-13/root/usr/bin/g++",
+        "usr/bin/other",
+    ):
+        made(tmp_path / name)
+    found = list_of_builds(HostFiles(tmp_path), (), glances)
+    by_hand = Found("g++-14", "/home/me/bin/g++-14", "/home/me/bin/g++-14")
+    groups = compilers_of(found, Programs([*found, by_hand]))
+
+    assert [(str(group).removeprefix(str(tmp_path)), group.is_of_builds) for group in groups] == [
+        ("/usr/bin/g++", True),
+        ("/usr/bin/cuda-g++", True),
+        ("/opt/rh/gcc-toolset-13/root/usr/bin/g++", True),
+        ("/home/me/bin/g++-14", False),
+    ]
+
+
+def test_the_recipe_s_compilers_are_found_by_any_name(tmp_path: Path, glances: Glances) -> None:
+    """A full path, a name that no pattern knows; what is not there is not found."""
+    made(tmp_path / "usr/bin/x86_64-linux-gnu-g++-12")
+    own = made(tmp_path / "mine/cxx")
+    named = (str(own), "x86_64-linux-gnu-g++-12", f"{tmp_path}/none/g++", "gcc-99")
+
+    found = list_of_builds(HostFiles(tmp_path), named, glances)
+
+    assert [one.name for one in found] == ["x86_64-linux-gnu-g++-12", "cxx"]
+
+
+def test_a_full_path_to_a_file_that_is_also_elsewhere_is_told(tmp_path: Path, glances: Glances) -> None:
+    """A link of the user's own to the system's compiler: the recipe names the link."""
+    real = made(tmp_path / "usr/bin/g++-12")
+    (tmp_path / "g++-12").symlink_to(real)
+
+    groups = compilers_of(list_of_builds(HostFiles(tmp_path), (f"{tmp_path}/g++-12",), glances), Programs([]))
+
+    assert [[found.path for found in group.found] for group in groups] == [[str(real), f"{tmp_path}/g++-12"]]

@@ -86,3 +86,13 @@ def test_of_one_that_could_not_be_looked_at_nothing_is_claimed() -> None:
     seen = disk_blank("temp", Path("/tmp"))
 
     assert (seen.free, seen.inodes, seen.kind, seen.is_writable) == (None, None, "", False)
+
+
+@pytest.mark.parametrize("below", ["", "deep/builds"])
+def test_a_file_where_a_directory_would_be_is_in_the_way(below: str, tmp_path: Path) -> None:
+    """However much free space there is above it."""
+    (tmp_path / "file").touch()
+
+    seen = look_at_disk("builds", tmp_path / "file" / below)
+
+    assert (seen.is_writable, seen.obstacle) == (False, str(tmp_path / "file"))

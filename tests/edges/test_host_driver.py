@@ -1,7 +1,7 @@
 """The NVIDIA driver, by the files of a kernel and by a library that was compiled here.
 
 No test here has a GPU: formats are those that drivers are known to write, and the library answers as its
-header says. What a real one tells is held by the same contract in tests/shim/test_look_gpus.py.
+header says. What a real one tells is held by the same contract in tests/edges/test_look_gpus.py.
 """
 
 from __future__ import annotations
@@ -250,3 +250,20 @@ def test_an_answer_that_is_none_is_told(text: str) -> None:
     seen = told_by_library(Answer(text, ""))
 
     assert (seen.gpus, len(seen.failed)) == ((), 1)
+
+
+def test_a_forward_compatibility_library_is_no_broken_driver(tmp_path: Path, glances: Glances) -> None:
+    """It is newer than the kernel's driver on purpose: no restart mends that."""
+    files = laid(tmp_path, {"/proc/driver/nvidia/version": OLD})
+    for folder, version in (("/opt/cuda/compat", "550.54.15"), ("/usr/lib64", "470.256.02")):
+        place = files.place(folder)
+        place.mkdir(parents=True)
+        (place / f"libcuda.so.{version}").touch()
+        (place / "libcuda.so.1").symlink_to(f"libcuda.so.{version}")
+    seen = driver_of(files, {"LD_LIBRARY_PATH": "/opt/cuda/compat"}, "x86_64", glances)
+
+    assert seen.driver_library == ""
+    assert [Path(path).name for path in seen.driver_libraries] == [
+        "libcuda.so.550.54.15",
+        "libcuda.so.470.256.02",
+    ]

@@ -69,10 +69,11 @@ def test_of_many_in_path_the_first_few_are_asked() -> None:
         ("3.12", "/usr/bin/python3.12"),
         ("python3.12", "/usr/bin/python3.12"),
         ("/opt/py/bin/python", "/opt/py/bin/python"),
-        ("3.9", "python3.9"),
+        ("3.1", "python3.1"),
+        ("3.12.4", "/usr/bin/python3.12"),
         ("3.13t", "/usr/bin/python3.13t"),
     ],
-    ids=["version", "name", "path", "absent", "free-threaded"],
+    ids=["version", "name", "path", "absent", "one release", "free-threaded"],
 )
 def test_the_recipes_is_found_by_path_name_or_version(wanted: str, path: str) -> None:
     """One that is not there stays in the list, so that its absence is told."""
@@ -108,8 +109,16 @@ def test_an_answer_is_taken_as_it_is() -> None:
     assert (seen.path, seen.found_by, seen.base) == ("/venv/bin/python", "PATH", "/usr/bin/python3.11")
 
 
+def test_what_is_printed_before_and_after_an_answer_is_no_harm() -> None:
+    """A .pth or a sitecustomize of the environment may print; the interpreter is a sound one."""
+    said = Answer(f'banner\n{{"a": 1}}\n{json.dumps(TOLD)}\nbye\n', "")
+
+    assert interpreter_told(Named("/x", "recipe"), said).version == "3.11.2"
+
+
 @pytest.mark.parametrize(
-    "text", ["", "[]", "hello", json.dumps({**TOLD, "version": 3}), json.dumps({**TOLD, "more": 1})]
+    "text",
+    ["", "[]", "[" * 100_000, "hello", json.dumps({**TOLD, "version": 3}), json.dumps({**TOLD, "more": 1})],
 )
 def test_an_answer_that_is_none_is_told(text: str) -> None:
     """Another program of that name, or one that prints before it starts."""

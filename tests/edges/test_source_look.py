@@ -40,6 +40,14 @@ def test_what_is_no_directory_is_said(tree: Path) -> None:
     assert not look(tree / "nowhere").exists
 
 
+def test_what_cannot_be_looked_at_is_no_crash(tree: Path) -> None:
+    """As another user's folder: a name that no file system takes raises the same kind of error."""
+    (tree / ".gitmodules").write_text(f'[submodule "a"]\n\tpath = {"x" * 300}\n')
+
+    assert not look(tree / ("x" * 300)).exists
+    assert look(tree).empty_submodules == ("x" * 300,)
+
+
 def test_a_git_file_that_leads_nowhere_is_found(tree: Path) -> None:
     """As a submodule of another repository has, once it is copied out of it."""
     (tree / ".git").write_text("gitdir: ../.git/modules/pytorch\n")

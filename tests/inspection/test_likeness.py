@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import zipfile
 from pathlib import Path
 
@@ -309,3 +310,56 @@ def test_texts_of_a_wheel_cannot_break_a_line(tmp_path: Path) -> None:
 def test_settings_source_is_what_torch_has() -> None:
     """The stand-in is the function that upstream's template makes."""
     assert "GetBuildOptions" in settings_source(SETTINGS)
+
+
+@pytest.mark.parametrize("name", ["numpy-2.0.0-cp313-cp313-linux_x86_64.whl", "pytorch-2.6.0-py313.conda"])
+def test_an_archive_without_torch_is_refused(tmp_path: Path, name: str) -> None:
+    """Another package's release would be taken for torch's."""
+    archive = tmp_path / name
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr("numpy-2.0.0.dist-info/METADATA", "Name: numpy\nVersion: 2.0.0\n")
+    with pytest.raises(UsageError) as caught:
+        read_likeness(archive)
+    assert caught.value.reference == "like-not-found"
+    assert name in caught.value.what
+
+
+def test_numbers_without_end_are_no_version(tmp_path: Path) -> None:
+    """Whatever a file says of itself, it is read as far as it means anything."""
+    digits = "9" * 5000
+    members = torch_members()
+    members["torch/version.py"] = f"__version__ = '{digits}'\ncuda = '{digits}'\n".encode()
+    members["torch/include/ATen/Config.h"] = f"#define AT_{digits} {digits}\n".encode()
+    requires = (f"nvidia-cudnn-cu12=={digits}", f"nvidia-nccl-cu12=={digits}.1", "triton" + digits)
+    found = read_likeness(write_wheel(tmp_path, members, requires))
+
+    assert found.version.value == "2.6.0"
+    assert found.cuda.value == "12.4"
+    assert len(found.requires) == 3
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n",
+        " ",
+        "#",
+        "#define a x" + " " * 9,
+        "a:",
+        "a = ",
+        "a\n",
+        "code=",
+        "-Da",
+        "INTERFACE_COMPILE_DEFINITIONS ",
+    ],
+)
+def test_small_files_are_read_in_the_time_of_their_length(text: str) -> None:
+    """A file that a person made to be slow is not."""
+    long = text * (200_000 // len(text))
+    begun = time.monotonic()
+    for line_end in ("", "x", "\x00", "\n="):
+        macros(long + line_end)
+        version_values(long + line_end)
+        definitions(long + line_end, long)
+        archs_of_options(long)
+    assert time.monotonic() - begun < 5

@@ -13,6 +13,7 @@ from torchbuild.knowledge.cuda_facts import (
     cuda_pairs,
     cuda_wheels,
     newest_of,
+    reported_pairs,
     without_nvcc,
 )
 
@@ -85,3 +86,10 @@ def test_what_is_not_known_raises_nothing() -> None:
     assert not pair.raises(torch="2.6.0", cuda="12.4", glibc="2.36")
     assert not pair.raises(torch="2.6.0", cuda="13.0", glibc="2.41")
     assert not pair.raises(torch="2.6.0", cuda="12.4", glibc="")
+
+
+def test_what_upstream_released_is_no_suspicion() -> None:
+    """Torch 2.6 was released with CUDA 12.6: that somebody's 12.6 lacked a library says nothing of the pair."""
+    assert reported_pairs(torch="2.6.0", cuda="12.6.3", machine="x86_64") == ()
+    names = {row.name for row in reported_pairs(torch="2.6.0", cuda="13.0.2", machine="x86_64")}
+    assert names == {"libnvToolsExt", "thrust beside cuda.h"}

@@ -30,7 +30,17 @@ def test_a_release_is_for_some_interpreters(release: str, python: str, promised:
     assert fact.checked
 
 
-@pytest.mark.parametrize("release", ["1.4.0", "2.15.0", "3.0"])
+def test_what_was_not_read_of_a_release_is_not_confirmed() -> None:
+    """Of 2.15 its metadata was read, which tells the oldest Python and no other."""
+    fact = torch_python("2.15.0")
+
+    assert fact is not None
+    assert not fact.promises("3.10")
+    assert fact.promises("3.11")
+    assert fact.checked == "unconfirmed"
+
+
+@pytest.mark.parametrize("release", ["1.4.0", "3.0"])
 def test_of_a_release_that_nobody_read_nothing_is_said(release: str) -> None:
     """Neither too old nor too new ones are guessed."""
     assert torch_python(release) is None

@@ -41,6 +41,21 @@ def test_our_own_tables_agree() -> None:
             FAMILY + 'driver = "600.1"\nlast_branch = 580\n' + SOURCED,
             "gpu_families.family 130: first",
         ),
+        (
+            "gpu_families",
+            FAMILY + 'driver = "600.1"\nopen_driver = "610.1"\n' + SOURCED,
+            "gpu_families.family 130: open modules from 610.1, and it takes open",
+        ),
+        (
+            "gpu_families",
+            FAMILY.replace('"open"', '"either"') + 'driver = "600.1"\nopen_driver = "600.1"\n' + SOURCED,
+            "gpu_families.family 130: open modules from 600.1, and first driver 600.1",
+        ),
+        (
+            "gpus",
+            f'[[machine]]\nmachine = "aarch64"\nproducts = ["GB10", "GB11"]\n{SOURCED}',
+            "gpus.machine aarch64: gpus.product has no GB11",
+        ),
         ("cuda", RELEASE.format("12.99.0", "1.0"), "cuda.release 12.99.0: runs on 1.0, and 12.9"),
         ("cuda", RELEASE.format("99.0.0", ""), "cuda.release 99.0.0: no row of host_compilers.nvcc"),
         ("cuda", RELEASE.format("10.2.89", ""), "cuda.release 10.2.89: no row of host_compilers.nvcc"),

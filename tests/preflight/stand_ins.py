@@ -68,9 +68,10 @@ def nvcc(version: str = "12.4.131", place: str = "/opt/cuda", **changed: Any) ->
     return Nvcc.model_validate(fields | changed)
 
 
-def gcc(version: str = "12.2.0", name: str = "g++") -> Compiler:
+def gcc(version: str = "12.2.0", name: str = "g++", **changed: Any) -> Compiler:
     """A host compiler."""
-    return Compiler(name=name, path=f"/usr/bin/{name}", kind="gcc", version=version)
+    fields = {"name": name, "path": f"/usr/bin/{name}", "kind": "gcc", "version": version}
+    return Compiler.model_validate(fields | changed)
 
 
 def gpu(name: str = "NVIDIA H100 80GB HBM3", capability: int | None = 90) -> Gpu:
@@ -83,7 +84,7 @@ def host(**changed: Any) -> Host:
     fields: dict[str, Any] = {
         "machine": "x86_64", "system": "Debian GNU/Linux 12", "distribution": "debian", "release": "12",
         "kernel": "6.1.0", "glibc": "2.36", "driver": "", "modules": "", "driver_cuda": "", "gpus": (),
-        "nvccs": (), "compilers": (gcc(),), "interpreters": (interpreter(),),
+        "nvccs": (), "compilers": (gcc(), gcc(name="gcc")), "interpreters": (interpreter(),),
         "engines": (Engine(name="podman", version="4.3", works=True, why="", gpu_runtime=""),),
         "has_namespaces": True, "disks": tuple(map(disk, ("temp", "store", "builds", "out"))), "cores": 8,
         "memory": 64 * GIB, "memory_limit": None, "memory_available": 60 * GIB, "clock": 1.9e9,

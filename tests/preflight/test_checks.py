@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.preflight.stand_ins import CPU, CUDA, case, host
 from torchbuild.preflight.checks import CHECKS, exit_code, in_the_way, preflights, refusal
-from torchbuild.preflight.outcome import CONCERNS
+from torchbuild.preflight.outcome import CONCERNS, failed
 
 BAD = CUDA + '[target]\ndriver = "470"\n'
 
@@ -52,8 +52,15 @@ def test_a_refusal_names_everything_and_the_first_thing_to_do() -> None:
     assert error.exit_code == 4
     assert "[toolkit-newer-than-driver]" in error.why[0]
     assert "[git-here]" in error.why[-1]
-    assert error.fix.endswith("--despite toolkit-newer-than-driver")
+    assert error.fix.endswith("--despite toolkit-newer-than-driver --despite git-here")
     assert refusal(in_the_way(preflights(case(CPU, machine=host(git=""))))).exit_code == 6
+
+
+def test_what_cannot_be_overridden_is_not_offered() -> None:
+    """An advice that the command line refuses is none: a lock would refuse that library whatever one says."""
+    wrong = failed("library-header", "a header", seen="nothing", wanted="one", fix="Install it.")
+
+    assert refusal((wrong,)).fix == "Install it."
 
 
 def test_what_is_overridden_by_name_is_no_longer_in_the_way() -> None:

@@ -12,7 +12,8 @@ from torchbuild.preflight.compilers import header_pairs, host_compiler
 
 def weighed(text: str, *compilers: Any) -> Any:
     """What is said of these compilers."""
-    return outcome(host_compiler(case(text, machine=host(compilers=compilers))), "host-compiler")
+    there = (*compilers, gcc(name="gcc"))
+    return outcome(host_compiler(case(text, machine=host(compilers=there))), "host-compiler")
 
 
 @pytest.mark.parametrize(
@@ -41,6 +42,47 @@ def test_the_compiler_that_the_recipe_names_must_fit() -> None:
     assert weighed(text, gcc("14.2.0", "g++-14"), gcc("12.2.0")).outcome == "failed"
 
 
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [("c++", "/usr/bin/c++"), ("/opt/g/bin/g++-12", "/opt/g/bin/g++-12")],
+    ids=["name", "path"],
+)
+def test_a_compiler_is_named_as_the_recipe_likes(name: str, path: str) -> None:
+    """A name in a folder where builds look, or a full path."""
+    text = CUDA + f'[toolchain]\ncxx = "{name}"\n'
+    named = gcc(name=path.rpartition("/")[2], path=path)
+
+    assert weighed(text, named).outcome == "passed"
+
+
+def test_what_a_build_does_not_see_does_not_count() -> None:
+    """Builds look in the system's folders, and not in PATH; a C compiler alone compiles no C++."""
+    by_hand = gcc(path="/home/me/bin/g++", is_of_builds=False)
+
+    for compilers in ((by_hand,), ()):
+        item = weighed(CUDA, *compilers)
+        assert (item.outcome, item.is_fatal) == ("failed", True)
+        assert "g++" in item.what
+
+
+def test_the_c_compiler_must_be_there_too() -> None:
+    """A lock asks for both, an hour of downloads later or now."""
+    item = weighed(CPU + '[toolchain]\ncc = "gcc-99"\n', gcc())
+
+    assert item.outcome == "failed"
+    assert "gcc-99" in item.what
+
+
+def test_without_a_recipe_a_broken_compiler_is_told() -> None:
+    """One that tells no version is none."""
+    broken = gcc("", why="Exec format error")
+
+    item = outcome(host_compiler(case(machine=host(compilers=(broken,)))), "host-compiler")
+
+    assert item.outcome == "warned"
+    assert "Exec format error" in item.seen
+
+
 def test_a_distribution_s_own_toolkit_may_take_another() -> None:
     """Its packagers change the header that refuses: the table is a suspicion there, and a probe decides."""
     text = CUDA.replace('from = "redist"', 'from = "system"\npath = "/usr"')
@@ -48,12 +90,22 @@ def test_a_distribution_s_own_toolkit_may_take_another() -> None:
     assert weighed(text, gcc("14.2.0")).outcome == "warned"
 
 
-def test_no_compiler_is_told_with_the_command_that_brings_one() -> None:
-    """One does not look up what a package is called."""
+def test_no_compiler_is_told_with_what_brings_one() -> None:
+    """Under the names that every lock asks for."""
     item = weighed(CUDA)
 
     assert item.outcome == "failed"
-    assert item.fix.startswith("Install")
+    assert item.fix.startswith("Install gcc and g++")
+
+
+def test_an_advice_is_one_that_helps() -> None:
+    """What the distribution has is not named where it is refused as well."""
+    text = CPU.replace("2.6.0", "99.0.0")
+    debian = weighed(text, gcc("12.2.0"))
+    other = weighed(CUDA, gcc("14.2.0"))
+
+    assert "gcc-12" not in debian.fix
+    assert "gcc-12" in other.fix
 
 
 def test_an_image_has_its_own_compilers() -> None:

@@ -48,6 +48,7 @@ def test_the_engine_that_the_recipe_names_must_answer() -> None:
     item = outcome(engine(case(text, machine=host(engines=(answering("podman"),)))), "engine-answers")
 
     assert item.outcome == "failed"
+    assert item.fix == "Make docker answer, or change machine.engine."
 
 
 def test_without_namespaces_a_build_here_is_warned() -> None:

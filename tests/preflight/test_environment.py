@@ -68,3 +68,17 @@ def test_a_forward_compatibility_library_in_the_path(name: str, wanted: str) -> 
     found = outcome(forward_compat_in_path(case(machine=here)), "forward-compat-in-path")
 
     assert found.outcome == wanted
+
+
+def test_a_forward_compatibility_library_that_the_loader_finds_first() -> None:
+    """Images of NVIDIA name its folder in the loader's configuration, and in no variable."""
+    library = "/usr/local/cuda-12.4/compat/libcuda.so.550.54.15"
+    here = host(
+        gpus=(gpu("GeForce RTX 3090", 86),), driver_libraries=(library, "/usr/lib/libcuda.so.470.256")
+    )
+
+    found = outcome(forward_compat_in_path(case(machine=here)), "forward-compat-in-path")
+
+    assert (found.outcome, library in found.seen) == ("warned", True)
+    later = here.model_copy(update={"driver_libraries": ("/opt/compatible/libcuda.so.470", library)})
+    assert not list(forward_compat_in_path(case(machine=later)))

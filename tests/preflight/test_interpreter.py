@@ -79,6 +79,34 @@ def test_a_recipe_that_asks_for_the_other_numpy_is_told() -> None:
     assert item.seen == "numpy<2"
 
 
+def test_of_several_that_the_recipe_may_mean_one_that_starts_is_taken() -> None:
+    """As a lock does: a version manager's name for a release that is not active does not start."""
+    shim = interpreter(path="/shims/python3.11", version="", why="not found", found_by="recipe")
+    own = interpreter(found_by="recipe")
+
+    found = look(case(CPU, machine=host(interpreters=(shim, own))))
+
+    assert {item.outcome for item in found} == {"passed"}
+
+
+def test_a_name_that_leads_nowhere_is_told_as_absent() -> None:
+    """And not as something broken."""
+    nowhere = interpreter(path="python3.11", version="", why="no such program in PATH", found_by="recipe")
+
+    item = outcome(look(case(CPU, machine=host(interpreters=(nowhere,)))), "interpreter-of-recipe")
+
+    assert (item.outcome, item.what) == ("failed", "the interpreter is not on this machine")
+
+
+def test_without_a_recipe_a_dead_environment_is_a_warning() -> None:
+    """No recipe asks for it."""
+    dead = interpreter(version="", why="gone", found_by="VIRTUAL_ENV")
+
+    item = outcome(look(case(machine=host(interpreters=(dead,)))), "interpreter-of-recipe")
+
+    assert (item.outcome, item.seen) == ("warned", "gone")
+
+
 def test_without_a_recipe_the_active_environment_is_looked_at() -> None:
     """The one in VIRTUAL_ENV, rather than the first in PATH."""
     here = host(interpreters=(interpreter(), interpreter(path="/v/bin/python", found_by="VIRTUAL_ENV")))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.preflight.stand_ins import CUDA, GIB, case, host, outcome
+from tests.preflight.stand_ins import CPU, CUDA, GIB, case, host, outcome
 from torchbuild.preflight.memory import cores, memory_for_jobs
 
 
@@ -23,6 +23,38 @@ def test_jobs_must_fit_into_memory(changed: dict[str, int], wanted: str) -> None
     item = outcome(memory_for_jobs(case(CUDA, machine=host(**changed))), "memory-for-jobs")
 
     assert item.outcome == wanted
+
+
+def test_swap_makes_what_would_fail_a_doubt() -> None:
+    """One compiler that ends in swap is slow, and no failure: the advice to add some must help."""
+    here = host(memory=4 * GIB, swap=8 * GIB)
+
+    assert outcome(memory_for_jobs(case(CUDA, machine=here)), "memory-for-jobs").outcome == "warned"
+
+
+@pytest.mark.parametrize(
+    ("changed", "wanted", "seen"),
+    [
+        ({"limits": {"memory": 2 * GIB}}, "failed", "2.0 GiB for each process (ulimit -v)"),
+        ({"limits": {"memory": 20 * GIB, "open files": 1024}}, "passed", "64.0 GiB (all of this machine)"),
+        ({"memory_available": GIB}, "warned", "1.0 GiB free of 64.0 GiB (all of this machine)"),
+    ],
+    ids=["a shell's limit", "a limit that is no trouble", "others use it"],
+)
+def test_what_one_compiler_may_take_counts_too(changed: dict[str, object], wanted: str, seen: str) -> None:
+    """A limit of each process, and what others leave at this moment."""
+    item = outcome(memory_for_jobs(case(CUDA, machine=host(**changed))), "memory-for-jobs")
+
+    assert (item.outcome, item.seen) == (wanted, seen)
+
+
+def test_of_another_package_nobody_measured_a_compiler() -> None:
+    """What torch's take refuses no small package on a small machine."""
+    text = CPU.replace("[wheel]", '[wheel]\npackage = "small"')
+
+    item = outcome(memory_for_jobs(case(text, machine=host(memory=GIB))), "memory-for-jobs")
+
+    assert (item.outcome, item.is_fatal) == ("not run", False)
 
 
 def test_the_number_that_fits_is_told() -> None:

@@ -51,8 +51,9 @@ def test_code_for_the_builder_s_own_processor_is_told() -> None:
 
 
 def test_a_toolkit_that_lacks_what_the_tree_links_is_suspected() -> None:
-    """Torch 2.6 links libnvToolsExt, which CUDA 12.6 no longer brings."""
-    text = CUDA.replace("12.4.1", "12.6.3")
+    """Torch 2.6 links libnvToolsExt, which newer toolkits lack; 12.6, with which it was released, does not."""
+    text = CUDA.replace("12.4.1", "12.9.1")
+    assert not list(pairs(case(CUDA.replace("12.4.1", "12.6.3"))))
 
     assert outcome(pairs(case(text)), "toolkit-tree-pair").outcome == "warned"
     assert not list(pairs(case(CUDA)))

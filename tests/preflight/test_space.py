@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.preflight.stand_ins import CPU, CUDA, GIB, case, disk, host, outcome
+from torchbuild.model.host import Unseen
 from torchbuild.preflight.space import disk_kinds, disk_rights, free_files, free_space, installer_space
 
 
@@ -25,6 +26,24 @@ def test_space_is_compared_with_what_such_builds_have_taken(free: int, wanted: s
     item = outcome(free_space(case(CUDA, machine=with_builds(free=free * GIB))), "disk-space")
 
     assert item.outcome == wanted
+
+
+def test_the_store_needs_space_too() -> None:
+    """What is fetched lies there; one file system with the builds is told once."""
+    tiny, roomy = disk("store", free=1 << 20, device="0:9"), disk("builds")
+    found = list(free_space(case(CUDA, machine=host(disks=(tiny, roomy)))))
+    one = list(free_space(case(CUDA, machine=host(disks=(disk("store"), roomy)))))
+
+    assert [item.outcome for item in found] == ["passed", "failed"]
+    assert "TORCHBUILD_CACHE" in found[1].fix
+    assert [item.outcome for item in one] == ["passed"]
+
+
+def test_a_machine_alone_is_warned_of_a_full_disk() -> None:
+    """No recipe asks for it yet."""
+    item = outcome(free_space(case(machine=with_builds(free=0))), "disk-space")
+
+    assert item.outcome == "warned"
 
 
 def test_what_nobody_measured_is_not_guessed() -> None:
@@ -49,6 +68,45 @@ def test_a_disk_can_be_full_of_files(inodes: int, wanted: str) -> None:
     item = outcome(free_files(case(CUDA, machine=with_builds(inodes=inodes))), "disk-files")
 
     assert item.outcome == wanted
+
+
+def test_how_many_files_a_build_makes_is_known_of_torch() -> None:
+    """Neither another package nor the store needs as many."""
+    small = CPU.replace("[wheel]", '[wheel]\npackage = "small"')
+    store = host(disks=(disk("builds"), disk("store", inodes=900)))
+
+    assert outcome(free_files(case(small, machine=with_builds(inodes=900))), "disk-files").outcome == "passed"
+    assert {item.outcome for item in free_files(case(CUDA, machine=store))} == {"passed"}
+
+
+def test_a_file_in_the_way_is_told() -> None:
+    """A directory cannot be made below it."""
+    there = disk("builds", is_writable=False, obstacle="/data/file")
+
+    (item,) = disk_rights(case(CUDA, machine=host(disks=(there,))))
+
+    assert (item.outcome, item.seen) == ("failed", "/data/file is no directory")
+
+
+def test_a_disk_that_does_not_answer_is_told_with_its_word() -> None:
+    """It is not the rights that are missing."""
+    hung = host(
+        disks=(disk("builds", is_writable=False, free=None),),
+        unseen=(Unseen(what="disk of builds", why="no answer in 10.0 s"),),
+    )
+
+    (item,) = disk_rights(case(CUDA, machine=hung))
+
+    assert (item.outcome, item.seen) == ("failed", "no answer in 10.0 s")
+
+
+def test_a_tmpdir_that_is_not_there_is_told() -> None:
+    """Programs fall back, or fail; builds here have their own."""
+    gone = disk("temp", wanted="/gone")
+
+    (item,) = disk_rights(case(CUDA, machine=host(disks=(gone,))))
+
+    assert (item.outcome, item.seen) == ("warned", "/gone is not there")
 
 
 def test_programs_must_start_where_builds_are() -> None:

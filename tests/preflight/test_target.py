@@ -112,3 +112,12 @@ def test_a_wheel_that_must_run_on_a_gpu_needs_one_here() -> None:
     with_one = outcome(verify_gpu(case(recipe=asked, machine=host(gpus=(gpu(),)))), "verify-without-gpu")
 
     assert (without.outcome, without.is_fatal, with_one.outcome) == ("failed", True, "passed")
+
+
+@pytest.mark.parametrize(("driver", "is_offered"), [("", False), ("550.54", True)])
+def test_this_machine_s_driver_is_offered_where_there_is_one(driver: str, is_offered: bool) -> None:
+    """An advice that changes nothing is none."""
+    item = outcome(target_driver(case(CUDA, facts=True, machine=host(driver=driver))), "target-driver")
+
+    assert item.outcome == "not run"
+    assert ("--target-is-host" in item.fix) == is_offered

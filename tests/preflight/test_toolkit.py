@@ -33,6 +33,16 @@ def test_an_nvcc_that_can_do_it_passes() -> None:
     assert {item.outcome for item in found(nvcc())} == {"passed"}
 
 
+def test_a_variant_of_a_chip_is_its_chip_s() -> None:
+    """No nvcc lists compute_90a, and each that lists compute_90 of 12 and later compiles for it."""
+    text = SYSTEM.replace('archs = ["7.5", "9.0"]', 'archs = ["9.0a", "10.0f"]')
+
+    item = outcome(found(nvcc(), text=text), "nvcc-architectures")
+
+    assert (item.outcome, item.wanted) == ("failed", "compute_100")
+    assert "9.0a" not in item.what
+
+
 @pytest.mark.parametrize(
     ("there", "seen"),
     [
@@ -68,6 +78,18 @@ def test_several_toolkits_are_told() -> None:
     two = outcome(device_compilers(case(machine=host(nvccs=(nvcc(), nvcc(place="/opt/b"))))), "nvcc-several")
 
     assert (one.outcome, two.outcome) == ("passed", "warned")
+
+
+def test_a_name_in_a_variable_is_no_toolkit() -> None:
+    """CUDA_HOME often names what was removed: that is neither the recipe's nor a second one."""
+    absent = nvcc("", place="/opt/gone", kind="absent", why="No such file or directory", toolkit="")
+    named = absent.model_copy(update={"path": "/opt/cuda/bin/nvcc", "found_by": "recipe"})
+
+    several = outcome(device_compilers(case(machine=host(nvccs=(absent, nvcc())))), "nvcc-several")
+    missing = outcome(found(named, absent), "nvcc-of-recipe")
+
+    assert several.outcome == "passed"
+    assert (missing.what, missing.seen) == ("nvcc of /opt/cuda is not there", "no nvcc at all")
 
 
 def test_a_provider_that_cannot_have_it_is_told_under_its_own_name() -> None:

@@ -98,7 +98,7 @@ def test_the_recipes_own_archive_wins() -> None:
 @pytest.mark.parametrize("row", nccl_tarballs(), ids=lambda row: row.path)
 def test_each_row_can_be_asked_for(row: object) -> None:
     """By its own release of CUDA, no row is out of reach."""
-    found = next(item for item in nccl_tarballs() if item is row)
+    found = next(item for item in nccl_tarballs() if item == row)
     wanted = recipe(f"{found.cuda}.0", found.machine, version=found.version)
 
     assert asked_for(wanted) == found.path.rpartition("/")[2]

@@ -7,14 +7,18 @@ from collections.abc import Iterator
 from torchbuild.advice import cite
 from torchbuild.advice.answer import Cited, Conflict
 from torchbuild.advice.target import Case, TargetGpu, chips_of, runs_on
-from torchbuild.advice.versions import at_least, branch_of
+from torchbuild.advice.versions import at_least, branch_of, parsed_driver
 from torchbuild.advice.wish import Wish
+from torchbuild.knowledge.gpus import GpuFamily, machine_of
 from torchbuild.knowledge.interpreters import torch_python
 from torchbuild.knowledge.platform_tags import oldest_glibc
-from torchbuild.knowledge.torch_releases import torch_archs, torch_line, torch_lines
+from torchbuild.knowledge.torch_releases import TorchArchs, torch_archs, torch_line, torch_lines
 from torchbuild.model.gpu_arch import Arch
 
 __all__ = ["fixed_conflicts"]
+
+_BOARDS = "aarch64"
+"""The processor of every board with its own system image."""
 
 
 def fixed_conflicts(case: Case) -> Iterator[Conflict]:
@@ -71,10 +75,7 @@ def _driver_of(gpu: TargetGpu, wish: Wish, asked: Cited) -> Iterator[Conflict]:
     family, driver = gpu.family, wish.driver
     if family is None or gpu.is_tegra:
         return
-    first, fact = family.driver, cite.family(family)
-    if gpu.product and gpu.product.driver and "open" in (gpu.modules, wish.modules):
-        # only then the list of the open modules is all that there is; the proprietary ones may know it before
-        first, fact = gpu.product.driver, cite.product(gpu.product)
+    first, fact = _first_driver(gpu, family, wish)
     if first and not at_least(driver, first):
         yield Conflict(
             reference="driver-older-than-chip",
@@ -89,6 +90,17 @@ def _driver_of(gpu: TargetGpu, wish: Wish, asked: Cited) -> Iterator[Conflict]:
             facts=(asked, cite.family(family)),
             fix=f"Keep driver branch {family.last_branch} on the target, or another GPU.",
         )
+
+
+def _first_driver(gpu: TargetGpu, family: GpuFamily, wish: Wish) -> tuple[str, Cited]:
+    """The oldest driver that will do, and what says so."""
+    said = [(family.driver, cite.family(family))]
+    if "open" in (gpu.modules, wish.modules):
+        # only then the list of the open modules is all that there is; the proprietary ones may know it before
+        own = gpu.product.driver if gpu.product else ""
+        said += [(family.open_driver, cite.family(family))]
+        said += [(own, cite.product(gpu.product))] if gpu.product and own else []
+    return max(reversed(said), key=lambda item: parsed_driver(item[0]) or ())
 
 
 def _modules(case: Case) -> Iterator[Conflict]:
@@ -121,17 +133,25 @@ def _named(case: Case) -> Iterator[Conflict]:
     if known is None:
         return
     for arch in case.archs:
-        if arch.capability not in known.archs and not _by_suffix(arch, known.suffixes, known.archs):
+        if not _can_say(known, arch):
             yield Conflict(
                 reference="torch-unaware-of-chip",
                 what=f"torch {case.wish.torch} cannot be told to compile for {arch.capability}",
                 facts=(_who_needs(case, arch), cite.torch_archs(known)),
-                fix="Take a newer torch, or code of an older architecture that runs on the chip too.",
+                fix="Take a newer torch, or code of an older architecture that runs on the chip too."
+                if _is_said_by_any(arch)
+                else "Leave the chip out: no known torch can be told to compile for it.",
             )
 
 
-def _by_suffix(arch: Arch, suffixes: tuple[str, ...], archs: tuple[str, ...]) -> bool:
-    return arch.suffix in suffixes and f"{arch.number // 10}.{arch.number % 10}" in archs
+def _can_say(known: TorchArchs, arch: Arch) -> bool:
+    plain = f"{arch.number // 10}.{arch.number % 10}"
+    return arch.capability in known.archs or (arch.suffix in known.suffixes and plain in known.archs)
+
+
+def _is_said_by_any(arch: Arch) -> bool:
+    every = (torch_archs(row.releases[-1]) for row in torch_lines())
+    return any(known is not None and _can_say(known, arch) for known in every)
 
 
 def _who_needs(case: Case, arch: Arch) -> Cited:
@@ -161,15 +181,19 @@ def _covered(case: Case) -> Iterator[Conflict]:
 
 
 def _machine(case: Case) -> Iterator[Conflict]:
-    """A Jetson is no x86_64."""
-    wrong = next((gpu for gpu in case.gpus if gpu.is_tegra and case.wish.machine != "aarch64"), None)
-    if wrong is not None and wrong.product is not None:
-        yield Conflict(
-            reference="machine-not-of-gpu",
-            what=f"{wrong.asked} is part of an aarch64 machine",
-            facts=(cite.asked("machine", case.wish.machine), wrong.facts[-1]),
-            fix='Set target.machine = "aarch64".',
-        )
+    """A Jetson is no x86_64, and neither is Grace."""
+    for gpu in case.gpus:
+        sold = machine_of(gpu.product.name) if gpu.product else None
+        fact = gpu.facts[-1] if gpu.is_tegra else cite.machine(sold) if sold else None
+        own = _BOARDS if gpu.is_tegra else sold.machine if sold else ""
+        if fact is not None and own != case.wish.machine:
+            yield Conflict(
+                reference="machine-not-of-gpu",
+                what=f"{gpu.asked} is part of an {own} machine",
+                facts=(cite.asked("machine", case.wish.machine), fact),
+                fix=f'Set target.machine = "{own}".',
+            )
+            return
 
 
 def _python(case: Case) -> Iterator[Conflict]:

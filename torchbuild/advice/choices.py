@@ -68,7 +68,8 @@ def _builder(case: Case, cuda: CudaRelease | None) -> Iterator[Choice]:
     from torchbuild.advice.compilers import HostCompiler, host_compiler  # noqa: PLC0415  one use
 
     found = builder_for(case.wish, cuda)
-    compiler = found.compiler if found else host_compiler(case.wish, cuda)
+    is_told = bool(cuda or case.wish.gcc)  # else nothing says which compilers an old system has
+    compiler = found.compiler if found else host_compiler(case.wish, cuda) if is_told else None
     if isinstance(compiler, HostCompiler):
         why = "it is the newest that the toolkit and torch both take" if cuda else "torch takes it"
         yield Choice(key="toolchain.cxx", value=f"g++-{compiler.version}", why=why, facts=compiler.facts)

@@ -6,10 +6,11 @@ from torchbuild.advice.answer import Cited
 from torchbuild.knowledge.cuda import ArchWindow, CudaRelease, DriverFloor
 from torchbuild.knowledge.drivers import EligibleLine, ForwardCompat, JetPack
 from torchbuild.knowledge.fact import Fact
-from torchbuild.knowledge.gpus import GpuFamily, GpuProduct
+from torchbuild.knowledge.gpus import GpuFamily, GpuProduct, MachineGpus
 from torchbuild.knowledge.host_compilers import GlibcFact, NvccFact, PairFact, TorchFact
 from torchbuild.knowledge.interpreters import TorchPython
 from torchbuild.knowledge.libraries import LowestChip, Minimum
+from torchbuild.knowledge.library_releases import LibraryReleases
 from torchbuild.knowledge.torch_releases import OfficialBuild, TorchArchs, TorchLine
 
 __all__ = [
@@ -21,7 +22,9 @@ __all__ = [
     "family",
     "forward",
     "jetpack",
+    "library_releases",
     "lowest_chip",
+    "machine",
     "minimum",
     "native",
     "nvcc",
@@ -88,8 +91,9 @@ def eligible(row: EligibleLine) -> Cited:
 def family(row: GpuFamily) -> Cited:
     """Drivers and kernel modules of a chip."""
     first = f", driver {row.driver} is the first that knows it" if row.driver else ""
+    opened = f", driver {row.open_driver} is the first with open modules for it" if row.open_driver else ""
     last = f", branch {row.last_branch} is the last that drives it" if row.last_branch is not None else ""
-    says = f"{row.title} (sm_{row.sm}) {_MODULES[row.modules]}{first}{last}"
+    says = f"{row.title} (sm_{row.sm}) {_MODULES[row.modules]}{first}{opened}{last}"
     return _cited("gpu_families.family", str(row.sm), says, row)
 
 
@@ -99,6 +103,12 @@ def product(row: GpuProduct) -> Cited:
     first = f", driver {row.driver} is the first that names it" if row.driver else ""
     only = f", and {_MODULES[row.modules]}" if row.modules else ""
     return _cited("gpus.product", row.name, f"{row.name} has compute capability {numbers}{first}{only}", row)
+
+
+def machine(row: MachineGpus) -> Cited:
+    """Processors that GPUs are sold with."""
+    says = f"{', '.join(row.products)} come with {row.machine} processors only"
+    return _cited("gpus.machine", row.machine, says, row)
 
 
 def jetpack(row: JetPack) -> Cited:
@@ -115,6 +125,12 @@ def lowest_chip(row: LowestChip) -> Cited:
     says = f"{row.library} {row.first}{until}{for_cuda} has code for sm_{row.lowest}{last} only"
     key = f"{row.library}/{row.cuda or 'any'}/{row.first}"
     return _cited("library_floors.chips", key, says, row)
+
+
+def library_releases(row: LibraryReleases) -> Cited:
+    """What was published for a toolkit."""
+    says = f"releases of {row.library} for CUDA {row.cuda} go from {row.versions[0]} to {row.versions[-1]}"
+    return _cited("library_releases.library", f"{row.library}/{row.cuda}", says, row)
 
 
 def minimum(row: Minimum) -> Cited:

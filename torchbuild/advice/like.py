@@ -49,11 +49,12 @@ def like_wish(likeness: Likeness, added: Iterable[str] = ()) -> dict[str, Any]:
         "python": likeness.python.value,
         "gpus": added,
     }
-    if not likeness.is_cpu or added:
-        wish |= {"cuda": _toolkit(likeness)[0], "archs": _archs(likeness, added)[0]}
+    if not likeness.is_cpu:
+        wish["cuda"] = _toolkit(likeness)[0]
+        wish["archs"] = _archs(likeness, added)[0] if likeness.archs else ()
         for name in _WISHED:
             library = likeness.library(name)
-            if library is not None and not likeness.is_cpu:
+            if library is not None:
                 wish[name] = "none" if library.state == "absent" else library.version
     return {key: value for key, value in wish.items() if value}
 

@@ -7,7 +7,7 @@ import re
 from torchbuild.knowledge.torch_releases import OfficialBuild, official_builds
 from torchbuild.model.likeness import LikeLibrary, Likeness, Read, Unread
 
-__all__ = ["official_likeness"]
+__all__ = ["official_likeness", "official_names"]
 
 _CUDA_LABEL = re.compile(r"cu([1-9][0-9])([0-9])")
 _CPU_LABEL = "cpu"
@@ -47,6 +47,17 @@ def official_likeness(version: str, local: str, machine: str, why: str) -> Liken
             *_unknown(row),
         ),
     )
+
+
+def official_names(version: str, machine: str) -> tuple[str, ...]:
+    """Builds of a release of which the facts know anything, as ``--like`` takes them."""
+    builds = official_builds(version, machine)
+    return tuple(f"torch=={version}+{_label(row)}" for row in builds)
+
+
+def _label(build: OfficialBuild) -> str:
+    """As upstream labels its wheels."""
+    return "cu" + build.cuda.replace(".", "") if build.cuda else _CPU_LABEL
 
 
 def _unknown(row: OfficialBuild) -> tuple[Unread, ...]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from packaging.version import Version
+
 from torchbuild.advice.builders import builder_for
-from torchbuild.advice.target import Case, TargetGpu, chips_of, runs_on
+from torchbuild.advice.target import Case, TargetGpu, by_ptx_alone, chips_of, runs_on
 from torchbuild.advice.toolkits import can_translate, forward_facts, images_for
 from torchbuild.advice.versions import at_least, minor_of
-from torchbuild.knowledge.cuda import CudaRelease, compat_floor
-from torchbuild.knowledge.cuda_facts import cuda_pairs
+from torchbuild.knowledge.cuda import CudaRelease
+from torchbuild.knowledge.cuda_facts import reported_pairs
 from torchbuild.knowledge.host_compilers import pair_facts
 from torchbuild.knowledge.interpreters import torch_python
 from torchbuild.knowledge.torch_releases import OfficialBuild, official_builds, torch_line
@@ -17,10 +19,14 @@ from torchbuild.model.gpu_arch import parse_arch
 
 __all__ = ["notes_for"]
 
+_MINOR = 2
+
 
 def notes_for(case: Case, cuda: CudaRelease | None) -> tuple[str, ...]:
     """Each in a sentence."""
     rows = (
+        *_products(case),
+        *_release(case),
         *_python(case),
         *(_toolkit(case, cuda) if cuda else ()),
         *(_jetson(case, cuda) if cuda else ()),
@@ -31,6 +37,21 @@ def notes_for(case: Case, cuda: CudaRelease | None) -> tuple[str, ...]:
         *_official(case),
     )
     return tuple(dict.fromkeys(rows))
+
+
+def _products(case: Case) -> Iterator[str]:
+    """The trap in a name, such as that of another card with nearly the same."""
+    for gpu in case.gpus:
+        if gpu.product and gpu.product.note:
+            yield f"of {gpu.product.name}: {gpu.product.note.rstrip('.')}"
+
+
+def _release(case: Case) -> Iterator[str]:
+    """A patch release that the table does not have."""
+    line, wished = torch_line(case.wish.torch), Version(case.wish.torch)
+    if line and len(wished.release) > _MINOR and wished.base_version not in line.releases:
+        known = ", ".join(line.releases)
+        yield f"torch {case.wish.torch} is not among the releases that are known of its line: {known}"
 
 
 def _python(case: Case) -> Iterator[str]:
@@ -64,8 +85,9 @@ def _jetson(case: Case, cuda: CudaRelease) -> Iterator[str]:
 
 
 def _pairs(case: Case, cuda: CudaRelease) -> Iterator[str]:
-    for row in cuda_pairs():
-        if row.torch and row.raises(torch=case.wish.torch, cuda=cuda.version, glibc=""):
+    wish = case.wish
+    for row in reported_pairs(torch=wish.torch, cuda=cuda.version, machine=wish.machine):
+        if row.torch:
             yield f"reported of torch {row.torch} with CUDA {row.cuda}: {row.what}"
 
 
@@ -102,10 +124,10 @@ def _drivers(case: Case, cuda: CudaRelease | None) -> Iterator[str]:
         return
     driver = case.wish.driver
     if not driver:
-        yield "no driver is named: whether the target's runs this toolkit was not weighed, and no PTX is made"
+        yield from _without_driver(case, cuda)
         return
-    floor = compat_floor(cuda.version)
-    if floor and not at_least(driver, floor.driver) and forward_facts(case, cuda):
+    own = cuda.native or cuda.driver
+    if case.wish.forward_compat and own and not at_least(driver, own) and forward_facts(case, cuda):
         yield f"the target needs the forward-compatibility package of CUDA {minor_of(cuda.version)}"
     if not can_translate(case, cuda):
         yield (
@@ -126,6 +148,15 @@ def _drivers(case: Case, cuda: CudaRelease | None) -> Iterator[str]:
                 f"the open kernel modules name {named.name} from driver {named.driver} on;"
                 " the proprietary ones may have it before"
             )
+
+
+def _without_driver(case: Case, cuda: CudaRelease) -> Iterator[str]:
+    if case.gpus and all(gpu.is_tegra for gpu in case.gpus):
+        return  # its system image brings the driver, and was weighed
+    yield "no driver is named: whether the target's runs this toolkit was not weighed, and no PTX is made"
+    for gpu in by_ptx_alone(case):
+        own = cuda.native or cuda.driver
+        yield f"{gpu.asked} has PTX alone, which drivers older than {own} cannot translate"
 
 
 def _official(case: Case) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from torchbuild.advice.wish import Wish
 from torchbuild.knowledge.blas_facts import blas_wheels
@@ -56,7 +56,7 @@ def _is_laid_out(name: str, version: str, major: str) -> bool:
     """Whether it lies between releases whose wheels somebody listed."""
     try:
         wanted = Version(version)
-    except InvalidVersion:
+    except ValueError:
         return False
     rows = library_wheels(name, major)
     exact = version.count(".") >= (3 if name == "cudnn" else 2)

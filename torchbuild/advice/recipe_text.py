@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import tomli_w
 
 from torchbuild.advice.like_line import LikeLine
 from torchbuild.model.recipe import Recipe
 
-__all__ = ["recipe_text"]
+__all__ = ["key_text", "recipe_text", "value_text"]
 
 _WIDTH = 100
 _SHORT = 60
@@ -81,20 +81,33 @@ def _clean(text: str) -> str:
     return "".join(letter if letter.isprintable() or letter == "\n" else " " for letter in text)
 
 
+def key_text(path: Iterable[str]) -> str:
+    """A dotted key; parts with other letters than those of plain names in quotes."""
+    return ".".join(map(_key, path))
+
+
 def _key(name: str) -> str:
     if name and set(name) <= _PLAIN:
         return name
     return tomli_w.dumps({name: 0}).rpartition(" = ")[0]
 
 
+def value_text(value: object) -> str:
+    """A value in one line; a table as one in braces."""
+    if isinstance(value, Mapping):
+        rows = [f"{_key(str(name))} = {value_text(item)}" for name, item in value.items()]
+        return f"{{ {', '.join(rows)} }}" if rows else "{}"
+    if isinstance(value, tuple | list):
+        return f"[{', '.join(map(value_text, value))}]"
+    return _scalar(value)
+
+
 def _value(value: object) -> str:
-    if not isinstance(value, tuple | list):
-        return _scalar(value)
-    items = [_scalar(item) for item in value]
-    short = f"[{', '.join(items)}]"
-    if len(short) <= _INLINE:
-        return short
-    return "\n".join(("[", *(f"  {item}," for item in items), "]"))
+    """The same; a long list has a line an item."""
+    text = value_text(value)
+    if not isinstance(value, tuple | list) or len(text) <= _INLINE:
+        return text
+    return "\n".join(("[", *(f"  {value_text(item)}," for item in value), "]"))
 
 
 def _scalar(value: object) -> str:

@@ -50,20 +50,19 @@ def _kind(item: Against) -> _Kind:
 def _told(kind: _Kind, kinds: tuple[_Kind, ...], met: Sequence[dict[_Kind, Against]]) -> Against:
     """The fact as it is against a toolkit that nothing else rules out.
 
-    That is the toolkit which would be liked most; of drivers, the one that asks for the least.
+    That is the toolkit that the fewest other facts rule out, of equals the one that would be liked most; of
+    drivers, the one that asks for the least.
     """
-    alone = [
-        row[kind] for row in met if kind in row and not any(other in row for other in kinds if other != kind)
-    ]
-    rows = alone or [row[kind] for row in met if kind in row]
-    return min(rows, key=lambda item: parsed_driver(item.least) or ())
+    having = [row for row in met if kind in row]
+    alone = [row for row in having if not any(other in row for other in kinds if other != kind)]
+    best = min(alone or having, key=lambda row: (parsed_driver(row[kind].least) or (), len(row)))
+    return best[kind]
 
 
 def _alone(case: Case, item: Against) -> Conflict:
     """Against the very toolkit that is asked for."""
-    facts = (
-        item.facts if any(fact.table == "wish" for fact in item.facts) else (_asked(case, item), *item.facts)
-    )
+    is_wished = any(fact.table == "wish" for fact in item.facts)
+    facts = item.facts if is_wished else (cite.asked("cuda", case.wish.cuda), *item.facts)
     extra = () if len(facts) > 1 else (_of_torch(case),)
     return Conflict(
         reference=item.reference,
@@ -79,12 +78,6 @@ def _of_torch(case: Case) -> Cited:
     return cite.torch_line(line, of=case.wish.torch) if line else cite.asked("torch", case.wish.torch)
 
 
-def _asked(case: Case, item: Against) -> Cited:
-    if item.reference == "toolkit-newer-than-driver":
-        return cite.asked("driver", case.wish.driver)
-    return cite.asked("cuda", case.wish.cuda)
-
-
 def _shared(cover: tuple[Against, ...]) -> Conflict:
     return Conflict(
         reference=_SHARED,
@@ -97,10 +90,7 @@ def _shared(cover: tuple[Against, ...]) -> Conflict:
 def _against_others(case: Case, item: Against, cover: tuple[Against, ...]) -> Conflict:
     """One fact, told against the other facts that leave nothing."""
     others = tuple(fact for other in cover if other is not item for fact in other.facts)
-    own = item.facts
-    if item.reference == "toolkit-newer-than-driver":
-        own = (cite.asked("driver", case.wish.driver), *own)
-    facts = tuple(dict.fromkeys((*own, *others)))
+    facts = tuple(dict.fromkeys((*item.facts, *others)))
     if len(facts) < 2:  # noqa: PLR2004  a conflict is between two
         facts = (*facts, _of_torch(case))
     return Conflict(reference=item.reference, what=item.what, facts=facts, fix=item.fix)

@@ -53,22 +53,25 @@ def is_proven(conflict: Conflict) -> bool:
     return is_known and all(fact.is_confirmed for fact in conflict.facts)
 
 
-def init_command(wish: Wish, *, more: tuple[str, ...] = ()) -> str:
+def init_command(wish: Wish, *, more: tuple[str, ...] = (), is_cpu: bool | None = None) -> str:
     """The command line that asks for a wish.
 
     Args:
         wish: what is asked for.
         more: further arguments, such as ``--out FILE``.
+        is_cpu: whether it is a wheel for the CPU; None where the wish says all of it.
     """
-    return join(("torchbuild", "init", *_words(wish), *more))
+    without = not wish.gpus and not wish.archs if is_cpu is None else is_cpu
+    return join(("torchbuild", "init", *_words(wish, is_cpu=without), *more))
 
 
-def _words(wish: Wish) -> Iterator[str]:
+def _words(wish: Wish, *, is_cpu: bool) -> Iterator[str]:
     values = wish.model_dump()
-    yield from ("--torch", wish.torch)
+    if wish.torch:
+        yield from ("--torch", wish.torch)
     for gpu in wish.gpus:
         yield from ("--gpu", gpu)
-    if not wish.gpus and not wish.archs:
+    if is_cpu:
         yield "--cpu"
     for field, option in list(_OPTIONS.items())[1:]:
         if values[field]:

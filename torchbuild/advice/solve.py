@@ -28,7 +28,7 @@ def solve(wish: Wish) -> Advice:
     advice = _solved(wish)
     if advice.is_possible:
         return advice
-    return advice.model_copy(update={"ways": ways_out(wish, advice.conflicts, _solved)})
+    return advice.model_copy(update={"ways": ways_out(wish, advice.conflicts, _tried)})
 
 
 def _solved(wish: Wish) -> Advice:
@@ -45,6 +45,17 @@ def _solved(wish: Wish) -> Advice:
     if isinstance(found, tuple):
         return _refused(wish, (*fixed, *found))
     return _refused(wish, fixed) if fixed else _possible(case, found)
+
+
+def _tried(wish: Wish) -> Advice | None:
+    """What can be for a wish that is a way out; given up at the first reason, which nobody asks for."""
+    case, unknown = case_of(wish)
+    is_out = unknown or any(True for _ in unreadable(wish)) or any(True for _ in fixed_conflicts(case))
+    if is_out or not case.has_cuda:
+        return None if is_out else _possible(case, None)
+    goes = (row for row in candidates(case) if next(against(case, row), None) is None)
+    cuda = next(goes, None)
+    return _possible(case, cuda) if cuda else None
 
 
 def _toolkit(case: Case) -> CudaRelease | tuple[Conflict, ...]:

@@ -13,7 +13,7 @@ from torchbuild.knowledge.cuda import arch_window
 from torchbuild.knowledge.gpus import GpuFamily, GpuProduct, gpu_family, gpu_product, near_products
 from torchbuild.model.gpu_arch import Arch, parse_arch
 
-__all__ = ["Case", "TargetGpu", "case_of", "chips_of", "runs_on"]
+__all__ = ["Case", "TargetGpu", "by_ptx_alone", "case_of", "chips_of", "runs_on"]
 
 _CODE = re.compile(r"(?:sm_|compute_)([1-9][0-9]{1,2})([af]?)|([1-9][0-9]?)\.([0-9])([af]?)", re.IGNORECASE)
 
@@ -74,6 +74,11 @@ class Case:
     def oldest(self) -> Arch | None:
         """The oldest architecture; None without any."""
         return min(self.archs, default=None)
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """Ten times each capability that libraries must have code for: of the GPUs, and of what is listed."""
+        return tuple(sorted({item.arch.number for item in self.gpus} | {item.number for item in self.archs}))
 
     @property
     def has_cuda(self) -> bool:
@@ -168,4 +173,11 @@ def chips_of(case: Case) -> Iterator[TargetGpu]:
     for gpu in case.gpus:
         if gpu.arch.number not in seen:
             seen.add(gpu.arch.number)
+            yield gpu
+
+
+def by_ptx_alone(case: Case) -> Iterator[TargetGpu]:
+    """GPUs that no machine code of the list runs on: what they get, a driver has to translate."""
+    for gpu in chips_of(case):
+        if not any(runs_on(arch, gpu) for arch in case.archs):
             yield gpu

@@ -9,7 +9,7 @@ from torchbuild.advice import cite
 from torchbuild.advice.answer import Cited
 from torchbuild.advice.compilers import NoCompiler, host_compiler
 from torchbuild.advice.libraries import NoLibrary, Wanted, choose_library
-from torchbuild.advice.target import Case
+from torchbuild.advice.target import Case, by_ptx_alone
 from torchbuild.advice.versions import at_least, branch_of, minor_of, newest_first, parsed_driver
 from torchbuild.knowledge.cuda import (
     CudaRelease,
@@ -82,14 +82,15 @@ def _numbers(minor: str) -> tuple[int, ...]:
 def against(case: Case, cuda: CudaRelease) -> Iterator[Against]:
     """All that rules a toolkit out, the plainest first.
 
-    Its libraries are not weighed where the toolkit itself does not go.
+    Libraries that nobody asked for are not weighed where the toolkit itself does not go.
     """
     plain = (*_torch(case, cuda), *_chips(case, cuda))
     yield from plain
     yield from _driver(case, cuda)
+    yield from _ptx(case, cuda)
     yield from _jetson(case, cuda)
-    if not plain:
-        for name in _LIBRARIES:
+    for name in _LIBRARIES:
+        if not plain or getattr(case.wish, name):
             yield from _library(name, case, cuda)
     yield from _compiler(case, cuda)
     yield from _headers(case, cuda)
@@ -100,11 +101,11 @@ def _torch(case: Case, cuda: CudaRelease) -> Iterator[Against]:
     known = floor_of(case.wish.torch)
     if line is not None and known is not None and not in_range(cuda.version, known.cuda):
         yield Against(
-            "torch-refuses-toolkit",
-            line.minor,
-            f"torch {line.minor} takes CUDA {known.cuda} only",
-            (cite.torch_line(known, of=line.minor),),
-            "Take another torch.",
+            reference="torch-refuses-toolkit",
+            about=line.minor,
+            what=f"torch {line.minor} takes CUDA {known.cuda} only",
+            facts=(cite.torch_line(known, of=line.minor),),
+            fix="Take another torch.",
         )
 
 
@@ -120,11 +121,11 @@ def _chips(case: Case, cuda: CudaRelease) -> Iterator[Against]:
         window = arch_window(f"{arch.number}{arch.suffix}")
         if window is not None and not in_range(cuda.version, window.cuda):
             yield Against(
-                "toolkit-unaware-of-chip",
-                arch.real,
-                f"only CUDA {window.cuda} compiles for {arch.real}",
-                (cite.arch_window(window),),
-                "Take another toolkit, or leave the chip out.",
+                reference="toolkit-unaware-of-chip",
+                about=arch.real,
+                what=f"only CUDA {window.cuda} compiles for {arch.real}",
+                facts=(cite.arch_window(window),),
+                fix="Take another toolkit, or leave the chip out.",
             )
 
 
@@ -138,13 +139,47 @@ def _driver(case: Case, cuda: CudaRelease) -> Iterator[Against]:
         return
     which = cuda.version.split(".")[0] if floor else cuda.version
     yield Against(
-        "toolkit-newer-than-driver",
-        driver,
-        f"programs of CUDA {which} do not start on driver {driver}",
-        (_floor_fact(floor, cuda),),
-        f"Install driver {least} or newer on the target.",
-        least,
+        reference="toolkit-newer-than-driver",
+        about=driver,
+        what=f"programs of CUDA {which} do not start on driver {driver}",
+        facts=(cite.asked("driver", driver), _floor_fact(floor, cuda), *_no_forward(case, cuda)),
+        fix=f"Install driver {least} or newer on the target.",
+        least=least,
     )
+
+
+def _ptx(case: Case, cuda: CudaRelease) -> Iterator[Against]:
+    """GPUs that only PTX is for, on a driver that cannot translate it."""
+    driver = case.wish.driver
+    if not driver or can_translate(case, cuda):
+        return
+    own = cuda.native or cuda.driver
+    for gpu in by_ptx_alone(case):
+        if not gpu.is_tegra:
+            yield Against(
+                reference="ptx-newer-than-driver",
+                about=gpu.asked,
+                what=f"driver {driver} cannot translate the PTX that is all there is for {gpu.asked}",
+                facts=(cite.asked("driver", driver), cite.native(cuda)),
+                fix=f"Add {gpu.arch.capability} to the architectures.",
+                least=own,
+            )
+
+
+def _no_forward(case: Case, cuda: CudaRelease) -> tuple[Cited, ...]:
+    """Why the forward-compatibility package that was asked for does not help."""
+    if not case.wish.forward_compat:
+        return ()
+    package = forward_compat(cuda.version)
+    rows = [is_eligible(gpu.line) for gpu in case.gpus]
+    unnamed = [_nameless(gpu.asked) for gpu in case.gpus if not gpu.line]
+    barred = [cite.eligible(row) for row in rows if row is not None and not row.is_eligible]
+    return tuple(dict.fromkeys((*((cite.forward(package),) if package else ()), *barred, *unnamed)))
+
+
+def _nameless(asked: str) -> Cited:
+    says = f"{asked} names no product, and forward compatibility depends on the product's line"
+    return Cited(table="wish", row="gpus", says=says)
 
 
 def _floor_fact(floor: DriverFloor | None, cuda: CudaRelease) -> Cited:
@@ -173,11 +208,11 @@ def _jetson(case: Case, cuda: CudaRelease) -> Iterator[Against]:
         minors = {item for row in rows for item in (row.cuda, *row.upgrades)}
         if rows and minor_of(cuda.version) not in minors:
             yield Against(
-                "jetpack-lacks-toolkit",
-                gpu.asked,
-                f"no system image of {gpu.asked} runs CUDA {minor_of(cuda.version)}",
-                tuple(cite.jetpack(row) for row in rows),
-                _of_images(minors),
+                reference="jetpack-lacks-toolkit",
+                about=gpu.asked,
+                what=f"the system images of {gpu.asked} run CUDA {', '.join(newest_first(minors))} only",
+                facts=tuple(cite.jetpack(row) for row in rows),
+                fix=_of_images(minors),
             )
 
 
@@ -202,16 +237,15 @@ def _library(name: Wanted, case: Case, cuda: CudaRelease) -> Iterator[Against]:
     choice = choose_library(name, case, cuda)
     if not isinstance(choice, NoLibrary):
         return
-    reference = "cudnn-lacks-chip" if name == "cudnn" else "nccl-lacks-chip"
     title = "cuDNN" if name == "cudnn" else "NCCL"
     asked = getattr(case.wish, name)
     which = f"{title} {asked}" if asked else f"no {title} for CUDA {cuda.version.split('.')[0]}"
     yield Against(
-        reference,
-        name,
-        f"{which} {'does not go' if asked else 'goes'} with torch {case.wish.torch} and every chip",
-        ((cite.asked(name, asked),) if asked else ()) + choice.facts,
-        f"Take another {title}, or build without it.",
+        reference="cudnn-lacks-chip" if name == "cudnn" else "nccl-lacks-chip",
+        about=name,
+        what=f"{which} {'does not go' if asked else 'goes'} with torch {case.wish.torch} and every chip",
+        facts=((cite.asked(name, asked),) if asked else ()) + choice.facts,
+        fix=f"Take another {title}, or build without it.",
     )
 
 
@@ -220,13 +254,13 @@ def _compiler(case: Case, cuda: CudaRelease) -> Iterator[Against]:
     if isinstance(choice, NoCompiler):
         gcc = case.wish.gcc
         yield Against(
-            "compiler-outside-toolkit",
-            gcc,
-            f"gcc {gcc} is not for CUDA {cuda.version} and torch {case.wish.torch}"
+            reference="compiler-outside-toolkit",
+            about=gcc,
+            what=f"gcc {gcc} is not for CUDA {cuda.version} and torch {case.wish.torch}"
             if gcc
             else f"no gcc is both for CUDA {cuda.version} and for torch {case.wish.torch}",
-            ((cite.asked("gcc", gcc),) if gcc else ()) + choice.facts,
-            "Take another host compiler." if gcc else "Take another toolkit.",
+            facts=((cite.asked("gcc", gcc),) if gcc else ()) + choice.facts,
+            fix="Take another host compiler." if gcc else "Take another toolkit.",
         )
 
 
@@ -234,11 +268,11 @@ def _headers(case: Case, cuda: CudaRelease) -> Iterator[Against]:
     glibc = case.wish.builder_glibc
     for row in glibc_facts(cuda.version, glibc) if glibc else ():
         yield Against(
-            "headers-contradict",
-            glibc,
-            f"the headers of CUDA {row.cuda} contradict those of glibc {row.glibc}",
-            (cite.asked("builder_glibc", glibc), cite.extension_glibc(row)),
-            "Build in an image with an older C library.",
+            reference="headers-contradict",
+            about=glibc,
+            what=f"the headers of CUDA {row.cuda} contradict those of glibc {row.glibc}",
+            facts=(cite.asked("builder_glibc", glibc), cite.extension_glibc(row)),
+            fix="Build in an image with an older C library.",
         )
 
 

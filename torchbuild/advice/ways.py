@@ -10,7 +10,7 @@ from torchbuild.advice.target import case_of
 from torchbuild.advice.versions import at_least, branch_of
 from torchbuild.advice.wish import Wish
 from torchbuild.knowledge.cuda import compat_floor, cuda_releases
-from torchbuild.knowledge.gpus import near_products
+from torchbuild.knowledge.gpus import gpu_product, near_products
 from torchbuild.knowledge.interpreters import newest_promised, torch_python
 from torchbuild.knowledge.platform_tags import oldest_glibc
 from torchbuild.knowledge.torch_releases import torch_line, torch_lines
@@ -18,9 +18,10 @@ from torchbuild.knowledge.torch_releases import torch_line, torch_lines
 __all__ = ["ways_out"]
 
 _MOST = 6
-_EACH = {"torch": 2, "free": 3, "gpus": 3}
+_EACH = {"torch": 2, "free": 3, "gpus": 3, "names": 3}
 """How many ways of one kind are told; one of all others."""
-Solve = Callable[[Wish], Advice]
+Solve = Callable[[Wish], Advice | None]
+"""What can be for a wish; None where nothing can."""
 
 
 def ways_out(wish: Wish, conflicts: tuple[Conflict, ...], solve: Solve) -> tuple[Way, ...]:
@@ -44,8 +45,9 @@ def _working(
     found = 0
     for what, wish in rows:
         advice = solve(wish)
-        if advice.is_possible:
-            yield Way(what=what, wish=wish, choices=advice.choices)
+        if advice is not None:
+            doubts = (note for note in advice.notes if note.startswith("reported of "))
+            yield Way(what="; ".join((what, *doubts)), wish=wish, choices=advice.choices)
             found += 1
             if found >= most:
                 return
@@ -70,7 +72,16 @@ def _changes(wish: Wish, conflicts: tuple[Conflict, ...]) -> dict[str, Iterator[
         "archs": iter(tuple(_older_code(wish))),
         "machine": iter(tuple(_other_machine(wish, references))),
         "glibc": iter(tuple(_newer_glibc(wish, references))),
+        "without": iter(tuple(_without_library(wish, references))),
     }
+
+
+def _without_library(wish: Wish, references: set[str]) -> Iterator[tuple[str, Wish]]:
+    """A wheel that does without what has no code for a chip."""
+    if "cudnn-lacks-chip" in references:
+        yield "a build without cuDNN", _with(wish, cudnn="none")
+    if "nccl-lacks-chip" in references:
+        yield "a build without NCCL", _with(wish, nccl="none")
 
 
 def _with(wish: Wish, **changes: object) -> Wish:
@@ -106,7 +117,7 @@ def _other_torch(wish: Wish) -> Iterator[tuple[str, Wish]]:
 
 
 def _other_modules(wish: Wish, references: set[str]) -> Iterator[tuple[str, Wish]]:
-    if wish.modules and "kernel-modules-wrong" in references:
+    if wish.modules and references & {"kernel-modules-wrong", "driver-older-than-chip"}:
         other = "open" if wish.modules == "proprietary" else "proprietary"
         yield f"the {other} kernel modules", _with(wish, modules=other)
 
@@ -117,6 +128,7 @@ def _other_driver(wish: Wish) -> Iterator[tuple[str, Wish]]:
         return
     case, _ = case_of(wish)
     firsts = {gpu.family.driver for gpu in case.gpus if gpu.family}
+    firsts |= {gpu.family.open_driver for gpu in case.gpus if gpu.family and wish.modules == "open"}
     firsts |= {gpu.product.driver for gpu in case.gpus if gpu.product}
     floors = {floor.driver for row in cuda_releases() if (floor := compat_floor(row.version))}
     natives = {row.native for row in cuda_releases()}
@@ -144,11 +156,14 @@ def _other_names(wish: Wish) -> Iterator[tuple[str, Wish]]:
     """The name that was probably meant, of the first GPU that is not known."""
     for index, gpu in enumerate(wish.gpus):
         _, wrong = case_of(_with(wish, gpus=(gpu,)))
-        for name in near_products(gpu) if wrong else ():
-            yield (
-                f"{name} instead of {gpu}",
-                _with(wish, gpus=(*wish.gpus[:index], name, *wish.gpus[index + 1 :])),
-            )
+        before, after = wish.gpus[:index], wish.gpus[index + 1 :]
+        shared = gpu_product(gpu)
+        chips = [f"sm_{item}" for item in shared.capabilities] if wrong and shared else []
+        yield from (
+            (f"{chip} if {gpu} is that chip", _with(wish, gpus=(*before, chip, *after))) for chip in chips
+        )
+        for name in near_products(gpu) if wrong and not chips else ():
+            yield f"{name} instead of {gpu}", _with(wish, gpus=(*before, name, *after))
 
 
 def _fewer_gpus(wish: Wish) -> Iterator[tuple[str, Wish]]:

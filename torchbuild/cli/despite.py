@@ -40,7 +40,5 @@ def _unknown(text: str, known: tuple[str, ...]) -> UsageError:
         "despite-unknown",
         f"--despite {text[:100]!r} is nothing that a build can go on in spite of",
         why=f"wanted {OPEN_NETWORK}, or the reference of a look before the build, such as {known[1]}",
-        fix=f"Try {' or '.join(near)}."
-        if near
-        else "Give a reference that `torchbuild doctor` shows.",
+        fix=f"Try {' or '.join(near)}." if near else "Give a reference that `torchbuild doctor` shows.",
     )

@@ -107,6 +107,12 @@ def _summary(found: Found) -> str:
     return ", ".join(f"{count} {outcome}" for count, outcome in counts)
 
 
+def _worst(found: Found) -> str:
+    """Of all: what was not run is not passed."""
+    there = {item.outcome for items in found.values() for item in items}
+    return next((outcome for outcome in _ORDER if outcome in there), _ORDER[-1])
+
+
 def doctor_json(case: Case, found: Found, *, name: str) -> dict[str, Any]:
     """All of it, for a program."""
     rows = [
@@ -114,11 +120,10 @@ def doctor_json(case: Case, found: Found, *, name: str) -> dict[str, Any]:
         for concern, items in found.items()
         for item in items
     ]
-    code = exit_code(found)
     return {
         "recipe": name or None,
-        "outcome": "failed" if code else "passed",
-        "exit_code": code,
+        "outcome": _worst(found),
+        "exit_code": exit_code(found),
         "preflights": rows,
         "estimates": [item.model_dump(mode="json") for item in estimates(case)],
         "host": case.host.model_dump(mode="json"),

@@ -15,6 +15,7 @@ from torchbuild.advice.said import cited_line, conflicts_lines
 from torchbuild.advice.solve import solve
 from torchbuild.cli.recipe_files import load_recipe_file, lock_path, public, read_lock
 from torchbuild.errors import LockError
+from torchbuild.knowledge.fact import overlay
 from torchbuild.model.lock import Lock
 from torchbuild.model.recipe import Recipe
 from torchbuild.report.text import printable
@@ -34,7 +35,12 @@ def is_recipe(path: Path) -> bool:
     except (OSError, ValueError, RecursionError):
         return False
     is_lock = "recipe" in table or "build_requires" in table
-    return "schema" in table and "name" in table and not is_lock and bool(table.keys() & {"wheel", "extends"})
+    return (
+        "schema" in table
+        and "name" in table
+        and not is_lock
+        and bool(table.keys() & {"wheel", "extends", "source"})
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -55,6 +61,8 @@ class RecipeExplanation:
     """Where that is, or would be."""
     lock_state: str
     """``fresh``, or why there is no lock to explain."""
+    own_facts: tuple[str, ...] = ()
+    """Rows of the user's own facts, which speak here in the place of ours."""
 
     def json(self) -> dict[str, Any]:
         """For a program."""
@@ -72,12 +80,14 @@ class RecipeExplanation:
             "lock": {"file": str(self.lock_file), "state": self.lock_state},
             "unpinned": list(lock.unpinned) if lock is not None else [],
             "facts": list(lock.facts) if lock is not None else [],
+            "own_facts": list(self.own_facts),
             "also": [],
         }
 
     def text(self) -> Iterator[str]:
         """For a person; defaults come last, in one line each."""
         yield f"recipe {printable(self.recipe.name)} ({self.path})"
+        yield from _list("facts of yours", self.own_facts)
         yield from self._advice()
         yield from _block("lines", [line for line in self.lines if line.origin != "default"])
         if self.lock is not None:
@@ -137,6 +147,7 @@ def explain_recipe(
         lock=made,
         lock_file=file,
         lock_state=state,
+        own_facts=overlay().lines(),
     )
 
 
@@ -150,7 +161,8 @@ def _block(title: str, lines: Any) -> Iterator[str]:  # noqa: ANN401  any sequen
 
 def _from(line: Explained) -> str:
     where = line.where.rpartition("/")[2]
-    told = " ".join(filter(None, (line.origin if line.origin not in ("recipe", "lock") else "", where)))
+    origin = line.origin if line.origin not in ("recipe", "lock", where) else ""
+    told = " ".join(filter(None, (origin, where)))
     return ": ".join(filter(None, (told, line.why)))
 
 

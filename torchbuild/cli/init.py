@@ -39,7 +39,8 @@ __all__ = ["init"]
 )  # fmt: skip
 @click.option(
     "--like", metavar="WHEEL", default="",
-    help="As this one is: a wheel's file, torch==VERSION+cuXXX, or INSTALLED for the torch of this Python.",
+    help="As this one is: a wheel's file, a folder or an environment with torch in it, INSTALLED for the"
+    " active one, or torch==VERSION with or without +cuXXX, which an index is asked for.",
 )  # fmt: skip
 @click.option("--add-gpu", "added", metavar="NAME", multiple=True, help="With --like: a further GPU.")
 @click.option(
@@ -55,8 +56,9 @@ __all__ = ["init"]
 def init(**options: Any) -> int:  # noqa: ANN401  click hands over what the options above name
     """Write a recipe that can work for a GPU and a driver, each line with its reason.
 
-    Nothing is asked and nothing is fetched. Where nothing can work, the facts that forbid it are told, with
-    the command lines of what could instead, and the exit code is 4. The recipe's path is printed on stdout.
+    Nothing is asked, and nothing is fetched but a wheel that --like names by its release. Where nothing can
+    work, the facts that forbid it are told, with the command lines of what could instead, and the exit code
+    is 4. The recipe's path is printed on stdout.
     """
     from torchbuild.cli.init_recipe import new_recipe  # noqa: PLC0415  help must not pay for it
     from torchbuild.cli.init_wish import Asked  # noqa: PLC0415

@@ -1,13 +1,9 @@
-"""What ``torchbuild init --like`` names: a wheel's file, an installation, or a build of upstream's."""
+"""A build that ``torchbuild init --like`` names, as what a recipe can be like."""
 
 from __future__ import annotations
 
-import os
-import re
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from torchbuild.advice.answer import Advice
@@ -17,19 +13,14 @@ from torchbuild.advice.like_rows import fitting_rows
 from torchbuild.advice.recipe_rows import merged_rows, recipe_rows
 from torchbuild.advice.solve import solve
 from torchbuild.advice.wish import Wish
-from torchbuild.errors import UsageError
-from torchbuild.inspection.likeness import read_likeness
-from torchbuild.knowledge.torch_releases import OfficialBuild, official_builds
-from torchbuild.model.likeness import LikeLibrary, Likeness, Read, Unread
+from torchbuild.cli.like_source import LikeSource, likeness_for
+from torchbuild.model.likeness import Likeness
 
-__all__ = ["Model", "likeness_called", "model_called", "solved_like"]
+__all__ = ["Model", "model_called", "model_of", "solved_like"]
 
-_INSTALLED = "installed"
-_PUBLISHED = re.compile(r"torch==(?P<version>[0-9][0-9a-z.]*)(\+(?P<local>[a-z0-9.]+))?")
-_LIBRARIES = ("cudnn", "nccl", "cusparselt", "nvshmem")
 _YIELDING = (("nccl",), ("cudnn",), ("nccl", "cudnn"))
 """What gives way, the least first."""
-_NO_FILE = "no file was read: name the wheel's file to have them as well"
+_MISSED = "archs-miss-chip"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +31,8 @@ class Model:
     """What of it is a wish."""
     parts: LikeParts
     """Its lines of a recipe."""
+    has_cuda: bool
+    """Whether it is one for CUDA, or may be."""
 
     def solved(self, wish: Wish) -> tuple[Advice, tuple[str, ...]]:
         """As `solved_like`."""
@@ -55,41 +48,22 @@ class Model:
         return (*self.parts.comments, *(f"Note: {item}." for item in given_up))
 
 
-def model_called(text: str, machine: str, added: tuple[str, ...]) -> Model:
-    """A build, with further GPUs. Arguments and errors as for `likeness_called`."""
-    likeness = likeness_called(text, machine)
-    return Model(like_wish(likeness, added), recipe_like(likeness, added))
+def model_called(text: str, source: LikeSource, added: tuple[str, ...]) -> Model:
+    """A build, with further GPUs. Arguments and errors as for `likeness_for`."""
+    return model_of(likeness_for(text, source), added)
 
 
-def likeness_called(text: str, machine: str) -> Likeness:
-    """What a build was made with.
-
-    Args:
-        text: a wheel's file, a folder that torch is installed in, ``INSTALLED`` for the environment that is
-            active, or ``torch==VERSION+LABEL`` for what is known of a build that upstream publishes.
-        machine: processor family, for the last.
-
-    Raises:
-        UsageError: ``like-unknown``; ``like-not-found`` where a folder holds no torch.
-        VerifyError: ``wheel-unreadable``.
-        HostError: as `read_likeness`.
-    """
-    published = _PUBLISHED.fullmatch(text)
-    if published is not None:
-        return _published(published["version"], published["local"] or "", machine)
-    if text.lower() == _INSTALLED:
-        return read_likeness(Path(os.environ.get("VIRTUAL_ENV") or sys.prefix))
-    path = Path(text)
-    if "\0" in text or not path.exists():
-        raise _unknown(text, "seen no such file, and no build of that form", "a wheel's file")
-    return read_likeness(path)
+def model_of(likeness: Likeness, added: tuple[str, ...]) -> Model:
+    """What was read of a build, with further GPUs."""
+    return Model(like_wish(likeness, added), recipe_like(likeness, added), not likeness.is_cpu)
 
 
 def solved_like(wish: Wish, like: Mapping[str, Any]) -> tuple[Advice, tuple[str, ...]]:
-    """The advice for a wheel like another one, and a sentence for each release of it that could not be kept.
+    """The advice for a wheel like another one, and a sentence for each thing of it that could not be kept.
 
-    Upstream's wheels hold code for chips that their own libraries hold none for. The GPUs count, and a
-    library that does not serve all of them gives way to one that does; what an option asked for to nothing.
+    Upstream's wheels hold code for chips that their own libraries hold none for. The GPUs count: a library
+    that does not serve all of them gives way to one that does, and a list of architectures that nothing of
+    runs on one of them to a list of theirs; what an option asked for to nothing.
 
     Args:
         wish: the wheel's fields and the options.
@@ -98,54 +72,24 @@ def solved_like(wish: Wish, like: Mapping[str, Any]) -> tuple[Advice, tuple[str,
     advice = solve(wish)
     if advice.is_possible:
         return advice, ()
+    why = "; ".join(item.what for item in advice.conflicts)
+    if "archs" in _kept(wish, like) and any(item.reference == _MISSED for item in advice.conflicts):
+        other, told = solved_like(_without(wish, ("archs",)), like)
+        return other, (f"its architectures {', '.join(wish.archs)} are not taken: {why}", *told)
+    kept = _kept(wish, like)
     for names in _YIELDING:
-        kept = [name for name in names if like.get(name) and getattr(wish, name) == like[name]]
-        other = solve(wish.model_copy(update=dict.fromkeys(kept, ""))) if len(kept) == len(names) else advice
-        if other.is_possible:
-            why = "; ".join(item.what for item in advice.conflicts)
-            return other, tuple(f"its {name} {like[name]} is not taken: {why}" for name in names)
-    return advice, ()
+        if kept.issuperset(names):
+            other = solve(_without(wish, names))
+            if other.is_possible:
+                return other, tuple(f"its {name} {like[name]} is not taken: {why}" for name in names)
+    free = tuple(name for name in _YIELDING[-1] if name in kept)
+    return (solve(_without(wish, free)) if free else advice), ()
 
 
-def _published(version: str, local: str, machine: str) -> Likeness:
-    builds = official_builds(version, machine)
-    row = next((item for item in builds if local and _label(item) == local), None)
-    if row is None:
-        known = ", ".join(f"torch=={version}+{_label(item)}" for item in builds) or "none of this release"
-        raise _unknown(
-            f"torch=={version}{'+' if local else ''}{local}", f"known for {machine}: {known}", "one of them"
-        )
-    where = f"upstream's own build [official_builds.build, {row.checked}]"
-    libraries = tuple(
-        LikeLibrary(name=name, state="shared", version=getattr(row, name), where=where)
-        for name in _LIBRARIES
-        if getattr(row, name)
-    )
-    return Likeness(
-        subject=f"torch {version}+{local} as upstream publishes it, by {row.source}",
-        version=Read(value=version, where="it was named"),
-        local=Read(value=local, where="it was named"),
-        machine=Read(value=machine, where=where),
-        glibc=Read(value=row.glibc, where=where) if row.glibc else Read(),
-        cuda=Read(value=row.cuda, where=where) if row.cuda else Read(),
-        is_cpu=not row.cuda,
-        archs=row.archs,
-        archs_where=where,
-        libraries=libraries,
-        unread=(Unread(what="switches, BLAS, OpenMP and what is bundled", why=_NO_FILE),),
-    )
+def _kept(wish: Wish, like: Mapping[str, Any]) -> frozenset[str]:
+    """Fields of a wish that the wheel alone asks for."""
+    return frozenset(name for name, value in like.items() if value and getattr(wish, name) == value)
 
 
-def _label(build: OfficialBuild) -> str:
-    """As upstream labels its wheels."""
-    return "cu" + build.cuda.replace(".", "") if build.cuda else "cpu"
-
-
-def _unknown(text: str, why: str, wanted: str) -> UsageError:
-    return UsageError(
-        "like-unknown",
-        f"--like {text[:80]!r}: nothing of that name is known",
-        why=(why, f"wanted {wanted}"),
-        fix="Name a wheel's file, a folder that torch is installed in, INSTALLED, or a build such as"
-        " torch==2.9.1+cu126.",
-    )
+def _without(wish: Wish, names: tuple[str, ...]) -> Wish:
+    return wish.model_copy(update={name: type(getattr(wish, name))() for name in names})

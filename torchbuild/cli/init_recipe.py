@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import platform
+import os
 import sys
 import tomllib
 from collections.abc import Iterable, Iterator
@@ -15,18 +15,21 @@ from torchbuild.advice.recipe_rows import default_name, merged_rows, recipe_rows
 from torchbuild.advice.recipe_text import recipe_text
 from torchbuild.advice.said import cited_line
 from torchbuild.advice.solve import solve
-from torchbuild.cli.init_refusal import command_of, refusal_json, refused_wish
+from torchbuild.cli.init_question import Question
+from torchbuild.cli.init_refusal import refusal_json, refused_wish
+from torchbuild.cli.init_sets import laid_over, parsed_sets, typed
 from torchbuild.cli.init_wish import Asked, wish_for
 from torchbuild.cli.output import print_json, print_text
 from torchbuild.edges.atomic import write_text
-from torchbuild.errors import UsageError
+from torchbuild.errors import RecipeError, UsageError
 from torchbuild.knowledge.distributions import distributions
 from torchbuild.knowledge.torch_releases import torch_line
 from torchbuild.model.host import Host
+from torchbuild.model.recipe import Recipe
 from torchbuild.report.text import printable
 from torchbuild.resolve.decode import wants_text
-from torchbuild.resolve.load import load_recipe
-from torchbuild.resolve.overrides import Override, parse_override
+from torchbuild.resolve.load import load_recipe, merge
+from torchbuild.resolve.overrides import Override
 from torchbuild.resolve.weighed import weigh_recipe
 
 if TYPE_CHECKING:
@@ -36,7 +39,8 @@ __all__ = ["new_recipe"]
 
 _STDOUT = "-"
 _EXTENSION = ".toml"
-_AS_SET = "as --set says"
+_RECIPE = "the new recipe"
+"""What problems are told of: it is no file yet."""
 
 
 def new_recipe(asked: Asked) -> int:
@@ -48,20 +52,21 @@ def new_recipe(asked: Asked) -> int:
         UsageError: ``recipe-exists``, ``init-python-unknown``; what `wish_for` and `model_called` raise.
         HostError, VerifyError: as these; what writing raises.
     """
-    sets = tuple(parse_override(text) for text in asked.sets)
+    sets = parsed_sets(asked.sets)
     like = _like(asked)
-    wish, seen = wish_for(asked, sets, _look, like=like.wish if like is not None else None)
+    own, has_cuda = (like.wish, like.has_cuda) if like is not None else (None, False)
+    wish, seen = wish_for(asked, sets, _look, like=own, has_cuda=has_cuda)
+    question = Question(asked=asked, sets=sets, wish=wish, like=own or {})
     advice, given_up = like.solved(wish) if like is not None else (solve(wish), ())
     if not advice.is_possible:
-        return _refused(advice, asked)
+        return _refused(advice, question)
     _check_python(advice)
     name = asked.name or default_name(advice)
     path = Path(asked.out or f"{name}{_EXTENSION}")
     _check_free(path, asked)
     rows = recipe_rows(advice, name) if like is None else like.rows(advice, name)
-    head = _head(advice, asked, () if like is None else like.comments(given_up))
-    text = _text(rows, tuple(head), sets, advice)
-    doubts = weigh_recipe(load_recipe(path.name, lambda _name: text))
+    head = _head(advice, question, () if like is None else like.comments(given_up))
+    text, doubts = _text(merged_rows(rows, _driver(asked)), tuple(head), sets, advice)
     if asked.out != _STDOUT:
         write_text(path, text)
     _tell((*seen, *given_up, *advice.notes, *_further(advice)), doubts)
@@ -72,11 +77,11 @@ def new_recipe(asked: Asked) -> int:
     return 0
 
 
-def _refused(advice: Advice, asked: Asked) -> int:
-    error = refused_wish(advice, asked)
-    if not asked.as_json:
+def _refused(advice: Advice, question: Question) -> int:
+    error = refused_wish(advice, question)
+    if not question.asked.as_json:
         raise error
-    print_json(refusal_json(advice, asked))
+    print_json(refusal_json(advice, question))
     return error.exit_code
 
 
@@ -84,8 +89,9 @@ def _like(asked: Asked) -> Model | None:
     if not asked.like:
         return None
     from torchbuild.cli.init_like import model_called  # noqa: PLC0415  only where there is a wheel to read
+    from torchbuild.cli.like_source import LikeSource  # noqa: PLC0415  as above
 
-    return model_called(asked.like, asked.machine or platform.machine(), asked.added)
+    return model_called(asked.like, LikeSource(python=asked.python, machine=asked.machine), asked.added)
 
 
 def _look() -> Host:
@@ -105,7 +111,7 @@ def _check_python(advice: Advice) -> None:
 
 
 def _check_free(path: Path, asked: Asked) -> None:
-    if asked.out == _STDOUT or asked.force or not path.exists():
+    if asked.out == _STDOUT or asked.force or not os.path.lexists(path):
         return
     raise UsageError(
         "recipe-exists",
@@ -115,41 +121,50 @@ def _check_free(path: Path, asked: Asked) -> None:
     )
 
 
+def _driver(asked: Asked) -> Iterator[LikeLine]:
+    """A range of drivers stands in the recipe as it was given."""
+    if asked.driver.startswith((">", "=")):
+        yield LikeLine(key="target.driver", value=asked.driver, comment="as --driver says")
+
+
 def _text(
     rows: tuple[LikeLine, ...], head: tuple[str, ...], sets: tuple[Override, ...], advice: Advice
-) -> str:
-    """The file; a value of ``--set`` that was typed without quotes is text where only text may stand."""
+) -> tuple[str, tuple[str, ...]]:
+    """The file, read back by the rules of every recipe and weighed; and what a person should hear of it."""
     without = tuple(f"{table}." for table in ("cudnn", "nccl") if getattr(advice.wish, table) == "none")
-    rows = tuple(row for row in merged_rows(rows, _set_rows(sets)) if not row.key.startswith(without))
-    text = recipe_text(rows, head)
-    plain = wants_text(tomllib.loads(text)) if sets else frozenset()
-    typed = tuple(
-        LikeLine(key=item.dotted, value=item.text, comment=_AS_SET) for item in sets if item.dotted in plain
-    )
-    return recipe_text(merged_rows(rows, typed), head) if typed else text
+    rows = tuple(row for row in rows if not row.key.startswith(without))
+    sets = tuple(item for item in sets if not item.dotted.startswith(without))
+    plain = _judged(recipe_text(rows, head), sets)
+    text = recipe_text(laid_over(rows, sets, plain=plain), head)
+    return text, weigh_recipe(_loaded(text))
 
 
-def _set_rows(sets: Iterable[Override]) -> Iterator[LikeLine]:
+def _judged(text: str, sets: tuple[Override, ...]) -> frozenset[str]:
+    """What ``--set`` makes of the recipe is judged as of every recipe; the keys where it is meant as text."""
+    _loaded(text, *map(typed, sets))
+    if not sets:
+        return frozenset()
+    table = tomllib.loads(text)
     for item in sets:
-        yield from _flat(item.dotted, item.value)
+        table = merge(table, item.table())
+    return wants_text(table)
 
 
-def _flat(key: str, value: object) -> Iterator[LikeLine]:
-    """A table of ``--set`` as lines of its keys."""
-    if isinstance(value, dict):
-        for name, inner in value.items():
-            yield from _flat(f"{key}.{name}", inner)
-    else:
-        yield LikeLine(key=key, value=tuple(value) if isinstance(value, list) else value, comment=_AS_SET)
+def _loaded(text: str, *sets: str) -> Recipe:
+    try:
+        return load_recipe(_RECIPE, lambda _name: text, overrides=sets)
+    except RecipeError as error:
+        error.fix = error.fix.replace(f"Correct {_RECIPE}", "Correct the options, for nothing was written")
+        raise
 
 
-def _head(advice: Advice, asked: Asked, comments: tuple[str, ...]) -> Iterator[str]:
+def _head(advice: Advice, question: Question, comments: tuple[str, ...]) -> Iterator[str]:
     """Sentences for the top of the file."""
     wish = advice.wish
     target = "for CUDA" if advice.value("cuda.version") else "for the CPU"
     target = f"for {', '.join(wish.gpus)}" if wish.gpus else target
     driver = f" on driver {wish.driver} or newer" if wish.driver else ""
-    command = command_of(wish, asked, with_out=False)
+    command = question.command(with_out=False)
     yield f"torch {advice.value('wheel.version')} {target}{driver}, made by:\n {command}"
     yield "Each line says why it is there; `torchbuild explain` of this file tells all facts of it."
     yield from comments

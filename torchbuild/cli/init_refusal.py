@@ -5,37 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from torchbuild.advice.answer import Advice, Way
-from torchbuild.advice.of_recipe import WISH_KEYS
-from torchbuild.advice.said import conflicts_lines, init_command
+from torchbuild.advice.said import conflicts_lines
 from torchbuild.advice.wish import Wish
-from torchbuild.cli.init_wish import Asked
+from torchbuild.cli.init_question import Question
 from torchbuild.errors import ConflictError
 from torchbuild.report.errors_text import error_json
 
-__all__ = ["command_of", "refusal_json", "refused_wish"]
+__all__ = ["refusal_json", "refused_wish"]
 
 
-def command_of(wish: Wish, asked: Asked, *, with_out: bool = True) -> str:
-    """The command line that asks for a wish, with what else was asked.
-
-    Args:
-        wish: what is asked for.
-        asked: the options.
-        with_out: whether the file is named too.
-    """
-    found = (("--like", asked.like), ("--name", asked.name), ("--out", asked.out if with_out else ""))
-    words = [word for option, value in found if value for word in (option, value)]
-    for text in asked.sets:
-        if text.partition("=")[0].strip() not in WISH_KEYS:  # which the wish says already
-            words += ["--set", text]
-    return init_command(wish, more=tuple(words))
-
-
-def refused_wish(advice: Advice, asked: Asked) -> ConflictError:
+def refused_wish(advice: Advice, question: Question) -> ConflictError:
     """That nothing can be, with the facts, and the command line of each way out."""
     lines = tuple(conflicts_lines(advice.conflicts))
     fixes = tuple(dict.fromkeys(conflict.fix for conflict in advice.conflicts))
-    ways = [f"  {command_of(way.wish, asked)}\n    # {way.what}" for way in advice.ways]
+    ways = [f"  {question.command(way)}\n    # {way.what}" for way in advice.ways]
     return ConflictError(
         "wish-impossible",
         f"no torch {advice.wish.torch} can be built for {_target(advice.wish)}",
@@ -44,16 +27,16 @@ def refused_wish(advice: Advice, asked: Asked) -> ConflictError:
     )
 
 
-def refusal_json(advice: Advice, asked: Asked) -> dict[str, Any]:
+def refusal_json(advice: Advice, question: Question) -> dict[str, Any]:
     """The same for a program: the error, the conflicts with their facts, the ways with their choices."""
     value = advice.model_dump(mode="json", include={"wish", "conflicts", "unconfirmed"})
-    ways = [_way(way, asked) for way in advice.ways]
-    return {"error": error_json(refused_wish(advice, asked)), **value, "ways": ways}
+    ways = [_way(way, question) for way in advice.ways]
+    return {"error": error_json(refused_wish(advice, question)), **value, "ways": ways}
 
 
-def _way(way: Way, asked: Asked) -> dict[str, Any]:
+def _way(way: Way, question: Question) -> dict[str, Any]:
     choices = {item.key: item.value for item in way.choices}
-    return {"what": way.what, "command": command_of(way.wish, asked), "choices": choices}
+    return {"what": way.what, "command": question.command(way), "choices": choices}
 
 
 def _target(wish: Wish) -> str:

@@ -24,6 +24,11 @@ _AUTO = "auto"
 _MACHINES = ("x86_64", "aarch64")
 _GLIBC = re.compile(r"[0-9]{1,4}\.[0-9]{1,4}")
 _LISTS = ("gpus", "archs")
+_LONGEST = (100, 4096)
+"""Letters of an option; of one that may be a path."""
+_WORDS = {"machine": _MACHINES, "modules": ("open", "proprietary")}
+_OF_CUDA = ("gpus", "archs", "cuda", "cudnn", "nccl")
+"""Fields that a wheel for the CPU has none of."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,6 +80,7 @@ def wish_for(
     look: Callable[[], Host],
     *,
     like: Mapping[str, Any] | None = None,
+    has_cuda: bool = False,
 ) -> tuple[Wish, tuple[str, ...]]:
     """The wish, and what was seen of this machine for it, a sentence each.
 
@@ -83,18 +89,19 @@ def wish_for(
         sets: those of ``--set``.
         look: looks at this machine; only called where an option says so, or none says which GPU.
         like: fields of the wish that a wheel gives; options win over them. None without a wheel.
+        has_cuda: whether that wheel is one for CUDA, or may be.
 
     Raises:
-        UsageError: ``init-options-contradict``, ``init-gpu-missing``, ``init-glibc-unreadable``,
-            ``distribution-unknown``.
+        UsageError: ``init-options-contradict``, ``init-option-unreadable``, ``init-gpu-missing``,
+            ``init-glibc-unreadable``, ``distribution-unknown``.
         HostError: ``init-gpu-not-seen``, ``init-driver-not-seen``.
     """
-    _check(asked)
+    _check(asked, sets)
     machine, given = _Machine(look), dict(like or {})
     wanted = {key: value for item in sets for key, value in _of_set(item)}
     given |= {key: value for key, value in _of_options(asked).items() if value}
     if asked.is_cpu:
-        given |= {"gpus": (), "archs": (), "cuda": ""}
+        given |= dict.fromkeys(_OF_CUDA, "")
     elif _AUTO in asked.gpus:
         given |= _seen_gpus(machine, asked, is_asked=True)
     elif like is None and not (given.get("gpus") or given.get("archs") or wanted.keys() & {"gpus", "archs"}):
@@ -102,7 +109,7 @@ def wish_for(
     if given.get("driver") == _AUTO:
         given["driver"] = _seen_driver(machine)
     wish = {key: value for key, value in (given | wanted).items() if value}
-    if wish.get("cuda") and not (wish.get("gpus") or wish.get("archs")):
+    if (wish.get("cuda") or (has_cuda and not asked.is_cpu)) and not (wish.get("gpus") or wish.get("archs")):
         raise _no_archs(asked)
     wish.setdefault("torch", _newest())
     wish.setdefault("machine", _own_machine())
@@ -110,8 +117,10 @@ def wish_for(
     return Wish.model_validate(wish), tuple(machine.notes)
 
 
-def _check(asked: Asked) -> None:
+def _check(asked: Asked, sets: tuple[Override, ...]) -> None:
+    of_cuda = next((item.dotted for item in sets if WISH_KEYS.get(item.dotted) in _OF_CUDA), "")
     pairs = (
+        ("--cpu", asked.is_cpu, f"--set {of_cuda}", of_cuda),
         ("--cpu", asked.is_cpu, "--gpu", asked.gpus),
         ("--cpu", asked.is_cpu, "--cuda", asked.cuda),
         ("--cpu", asked.is_cpu, "--add-gpu", asked.added),
@@ -132,6 +141,7 @@ def _check(asked: Asked) -> None:
             why="seen --add-gpu without --like",
             fix="Give --gpu instead, or add --like.",
         )
+    _check_words(asked)
     if asked.glibc and not _GLIBC.fullmatch(asked.glibc):
         raise UsageError(
             "init-glibc-unreadable",
@@ -141,10 +151,29 @@ def _check(asked: Asked) -> None:
         )
 
 
+def _check_words(asked: Asked) -> None:
+    """No option is longer than a line, nor holds what a line cannot; a GPU has a name."""
+    words = [("--gpu", item, 1) for item in asked.gpus] + [("--add-gpu", item, 1) for item in asked.added]
+    names = ("torch", "driver", "python", "glibc", "distro", "cuda", "name", "like", "out")
+    words += [(f"--{name}", getattr(asked, name), 0) for name in names]
+    for option, text, least in words:
+        if (
+            not text.isprintable()
+            or not least <= len(text.strip())
+            or len(text) > _LONGEST[option in ("--like", "--out")]
+        ):
+            raise UsageError(
+                "init-option-unreadable",
+                f"{option} {text[:60]!r} cannot be meant",
+                why="seen a text that is empty, too long, or holds letters that cannot be printed",
+                fix=f"Correct {option}.",
+            )
+
+
 def _of_options(asked: Asked) -> dict[str, Any]:
     return {
         "torch": asked.torch,
-        "gpus": tuple(item for item in (*asked.gpus, *asked.added) if item != _AUTO),
+        "gpus": tuple(dict.fromkeys((*(item for item in asked.gpus if item != _AUTO), *asked.added))),
         "driver": asked.driver,
         "modules": asked.modules,
         "forward_compat": asked.forward_compat,
@@ -179,6 +208,9 @@ def _of_set(item: Override) -> Iterator[tuple[str, Any]]:
         yield field, gcc_of(item.text.strip("\"'"))
     elif field == "forward_compat":
         yield field, value is True
+    elif field in _WORDS:  # another word is refused with the recipe
+        if value in _WORDS[field]:
+            yield field, value
     else:  # a number typed without quotes is text
         yield field, value if isinstance(value, str) else item.text
 
@@ -194,7 +226,7 @@ def _seen_gpus(machine: _Machine, asked: Asked, *, is_asked: bool) -> dict[str, 
     if not asked.driver and machine.host.driver:
         seen["driver"] = machine.host.driver
         machine.notes.append(f"driver of this machine: {machine.host.driver}")
-    if not asked.modules and machine.host.modules in ("open", "proprietary"):
+    if not asked.modules and machine.host.modules in _WORDS["modules"]:
         seen["modules"] = machine.host.modules
     return seen
 
@@ -229,8 +261,8 @@ def _no_archs(asked: Asked) -> UsageError:
     return UsageError(
         "init-gpu-missing",
         f"nobody knows which architectures {asked.like or 'it'} has",
-        why="seen a toolkit, and neither a GPU nor an architecture",
-        fix="Give --gpu NAME or --add-gpu NAME; or --set 'cuda.archs=[\"9.0\"]'.",
+        why="seen no GPU and no architecture, and nothing that says it is a wheel for the CPU",
+        fix="Give --gpu NAME or --add-gpu NAME; or --set 'cuda.archs=[\"9.0\"]'; or --cpu.",
     )
 
 

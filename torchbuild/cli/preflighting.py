@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import glob
 import json
 import os
 import sys
@@ -15,13 +17,11 @@ from torchbuild.advice.answer import Advice
 from torchbuild.advice.of_recipe import has_wish, wish_of
 from torchbuild.advice.solve import solve
 from torchbuild.cli.places import Places
-from torchbuild.edges.host_glances import Glances
-from torchbuild.edges.host_nvccs import Place, look_at_nvcc
-from torchbuild.edges.host_probe import PATIENCE_S, look_at_host
+from torchbuild.edges.host_probe import look_at_host
 from torchbuild.edges.process import capture
 from torchbuild.edges.source_look import look_at_source
 from torchbuild.errors import HostError
-from torchbuild.model.host import Host, Nvcc
+from torchbuild.model.host import Host
 from torchbuild.model.lock import Lock
 from torchbuild.model.part import PartName
 from torchbuild.model.recipe import Recipe
@@ -38,28 +38,30 @@ _PUBLISHED = ("runfile", "redist", "wheels")
 
 
 def look(recipe: Recipe | None, here: Places, out: Path) -> Host:
-    """This machine, with the interpreter and the device compiler that the recipe names."""
+    """This machine, with the interpreter and the compilers that the recipe names."""
     places = {"store": here.store, "builds": here.builds, "out": out.absolute()}
-    python = recipe.python if recipe is not None else None
-    named = (python.path or python.version or "") if python is not None and python.source != "uv" else ""
-    host = look_at_host(places, python=named)
-    nvcc = _named_nvcc(recipe)
-    if nvcc is None:
-        return host
-    others = tuple(item for item in host.nvccs if item.path != nvcc.path)
-    return host.model_copy(update={"nvccs": (*others, nvcc)})
+    if recipe is None:
+        return look_at_host(places)
+    tools = recipe.toolchain
+    return look_at_host(
+        places, python=_python(recipe), nvcc=_nvcc(recipe), compilers=tuple({tools.cc: 0, tools.cxx: 0})
+    )
 
 
-def _named_nvcc(recipe: Recipe | None) -> Nvcc | None:
-    """The one of ``cuda.path``, which nothing else leads to."""
-    cuda = recipe.cuda if recipe is not None and recipe.image is None else None
-    if cuda is None or cuda.source not in ("system", "apt"):
-        return None
-    place = Place(f"{(cuda.path or '/usr').rstrip('/')}/bin/nvcc", "recipe")
-    if not Path(place.path).exists():
-        return None
-    with Glances(PATIENCE_S) as glances:
-        return look_at_nvcc(place, os.environ, glances)
+def _python(recipe: Recipe) -> str:
+    """The interpreter that a lock would ask for: by default our own, the one behind a virtual environment."""
+    if recipe.image is not None or recipe.python.source == "uv":
+        return ""
+    own = os.path.realpath(getattr(sys, "_base_executable", sys.executable))
+    return recipe.python.path or recipe.python.version or own
+
+
+def _nvcc(recipe: Recipe) -> str:
+    """The device compiler of the recipe's own place on this machine, which nothing else leads to."""
+    cuda = recipe.cuda
+    if recipe.image is not None or cuda is None or cuda.source not in ("system", "apt"):
+        return ""
+    return f"{(cuda.path or '/usr').rstrip('/')}/bin/nvcc"
 
 
 def case_of(
@@ -125,17 +127,15 @@ def _libraries(recipe: Recipe) -> Iterator[tuple[PartName, Mapping[str, Any]]]:
 
 
 def _asked(request: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    from tempfile import TemporaryDirectory  # noqa: PLC0415
-
-    from torchbuild.edges.atomic import write_text  # noqa: PLC0415  only where a library is this machine's
-
+    """The answer of ``look_library.py``; the question lies in memory, as nothing is written where we look."""
     script = files("torchbuild.shim").joinpath("look_library.py")
-    with as_file(script) as path, TemporaryDirectory(prefix="torchbuild-look-") as folder:
-        question = Path(folder, "request.json")
-        write_text(question, json.dumps(request))
+    with as_file(script) as path, os.fdopen(os.memfd_create("request"), "wb") as question:
+        question.write(json.dumps(request).encode())
+        question.flush()
+        number = question.fileno()
+        argv = [sys.executable, "-I", str(path), f"/proc/self/fd/{number}"]
         try:
-            argv = [sys.executable, "-I", str(path), str(question)]
-            seen = json.loads(capture(argv, timeout_s=_LIBRARY_PATIENCE_S))
+            seen = json.loads(capture(argv, timeout_s=_LIBRARY_PATIENCE_S, pass_fds=(number,)))
         except (HostError, ValueError):
             return None
     return seen if isinstance(seen, dict) and "library" in seen else None
@@ -144,15 +144,26 @@ def _asked(request: Mapping[str, Any]) -> Mapping[str, Any] | None:
 def _earlier(builds: Path, name: str) -> Iterator[EarlierRun]:
     """Runs of a recipe by their reports, newest first. A report that cannot be read is none."""
     found = []
-    for path in sorted(builds.glob("*/report*.json"))[-_MOST_RUNS:] if builds.is_dir() else ():
+    pattern = f"{glob.escape(str(builds))}/{name}-*/report.json"
+    paths = glob.glob(pattern)  # noqa: PTH207  the other raises where it may not look
+    for path in _newest(paths)[:_MOST_RUNS]:
         try:
-            report = json.loads(path.read_bytes())
+            report = json.loads(Path(path).read_bytes())
             if report["recipe"] != name:
                 continue
             done = {
                 row["stage"]: float(row["seconds"]) for row in report["stages"] if row["outcome"] == "done"
             }
             found.append(EarlierRun(run=str(report["run"]), started=str(report["started"]), seconds=done))
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             continue
     yield from sorted(found, key=lambda run: run.started, reverse=True)
+
+
+def _newest(paths: list[str]) -> list[str]:
+    """The last written first; what is gone meanwhile is left out."""
+    times = []
+    for path in paths:
+        with contextlib.suppress(OSError):
+            times.append((Path(path).stat().st_mtime, path))
+    return [path for _, path in sorted(times, reverse=True)]

@@ -108,8 +108,21 @@ def executor_alone(machine: Machine, image: ImageRef | None, here: Places, root:
 
 
 def settled(machine: Machine) -> Machine:
-    """With the number of jobs that the build will use: by default, the cores that this process may use."""
-    return machine.model_copy(update={"jobs": machine.jobs or len(os.sched_getaffinity(0))})
+    """With the number of jobs that the build will use: by default, the cores that this process may use.
+
+    A control group's share of them counts: one more compiler than cores takes memory and saves no time.
+    """
+    return machine.model_copy(update={"jobs": machine.jobs or _cores()})
+
+
+def _cores() -> int:
+    from torchbuild.edges.host_files import HostFiles  # noqa: PLC0415  only where the recipe names no number
+    from torchbuild.edges.host_limits import cores_of  # noqa: PLC0415
+
+    try:
+        return cores_of(HostFiles())
+    except OSError:  # a /proc that is hidden from us
+        return len(os.sched_getaffinity(0))
 
 
 def find_image(recipe: Recipe, here: Places) -> ImageRef | None:

@@ -120,6 +120,7 @@ def write_bytes(path: Path, data: bytes, *, mode: int = 0o644) -> None:
     temp = temp_beside(path)
     with translated(path):
         path.parent.mkdir(parents=True, exist_ok=True)
+        _check_replaceable(path)
         try:
             with temp.open("xb") as file:
                 os.fchmod(file.fileno(), mode)
@@ -131,6 +132,16 @@ def write_bytes(path: Path, data: bytes, *, mode: int = 0o644) -> None:
             temp.unlink(missing_ok=True)
             raise
         _sync_directory(path.parent)
+
+
+def _check_replaceable(path: Path) -> None:
+    """A rename would put a file in the place of a device or a pipe, and of root's /dev/null for everybody."""
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return
+    if not (stat.S_ISREG(mode) or stat.S_ISLNK(mode) or stat.S_ISDIR(mode)):
+        raise OSError(errno.EEXIST, "a device, a pipe or a socket is there, which no file may replace")
 
 
 def _sync_directory(directory: Path) -> None:

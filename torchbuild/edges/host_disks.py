@@ -33,7 +33,8 @@ def look_at_disk(role: str, wanted: Path) -> Disk:
     place = nearest(wanted)
     mount = mount_of(str(place), mounts_in(Path("/proc/self/mountinfo").read_text(errors="replace")))
     space = os.statvfs(place)
-    is_writable = os.access(place, os.W_OK | os.X_OK) and not space.f_flag & os.ST_RDONLY
+    obstacle = _obstacle(wanted)
+    is_writable = not obstacle and os.access(place, os.W_OK | os.X_OK) and not space.f_flag & os.ST_RDONLY
     return Disk(
         role=role,
         path=str(place),
@@ -44,6 +45,7 @@ def look_at_disk(role: str, wanted: Path) -> Disk:
         is_noexec=bool(space.f_flag & os.ST_NOEXEC) or "noexec" in mount.options,
         device=mount.device or str(place.stat().st_dev),
         wanted="" if place == Path(os.path.realpath(wanted)) else str(wanted),
+        obstacle=obstacle,
     )
 
 
@@ -57,9 +59,20 @@ def disk_blank(role: str, wanted: Path) -> Disk:
 def nearest(wanted: Path) -> Path:
     """The directory, links followed, or the nearest one above it that exists."""
     place = Path(os.path.realpath(wanted))
-    while not place.is_dir() and place != place.parent:
+    while not _is_directory(place) and place != place.parent:
         place = place.parent
     return place
+
+
+def _obstacle(wanted: Path) -> str:
+    """The nearest thing above it, or itself, that is there and is no directory; empty for none."""
+    place = Path(os.path.realpath(wanted))
+    there = next((path for path in (place, *place.parents) if os.path.lexists(path)), place)
+    return str(there) if os.path.lexists(there) and not _is_directory(there) else ""
+
+
+def _is_directory(place: Path) -> bool:
+    return os.path.isdir(place)  # noqa: PTH112  the other raises where it may not look
 
 
 def mounts_in(text: str) -> tuple[Mount, ...]:

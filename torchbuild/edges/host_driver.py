@@ -7,14 +7,13 @@ library and not always the files, and a machine where only the files are left ne
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from torchbuild.edges.host_programs import Answer, ask
+from torchbuild.edges.host_programs import Answer, ask, table_told
 from torchbuild.model.host import Gpu
 
 if TYPE_CHECKING:
@@ -42,8 +41,10 @@ _FOLDERS = (
     "/run/opengl-driver/lib",
 )
 """Where drivers put their libraries, beside what the loader's own configuration names."""
+_COMPAT = "compat"
+"""Folder of a forward-compatibility library, which is newer than the kernel's driver on purpose."""
 _VENDOR, _DISPLAY = "0x10de", "0x03"
-_LOOK = Path(__file__).resolve().parents[1] / "shim" / "look_gpus.py"
+_LOOK = Path(__file__).resolve().with_name("look_gpus.py")
 
 
 class Kernel(NamedTuple):
@@ -89,7 +90,9 @@ def driver_of(files: HostFiles, environ: Mapping[str, str], machine: str, glance
         told = _ask_library(environ, management, glances)
     _note(files, kernel, told, glances)
     versions = [
-        match[0] for path in (*libraries, *management) if (match := re.search(_VERSION, Path(path).name))
+        match[0]
+        for path in (*libraries, *management)
+        if _COMPAT not in Path(path).parts and (match := re.search(_VERSION, Path(path).name))
     ]
     driver = kernel.driver or told.driver
     library = next(iter(versions), "")
@@ -180,11 +183,11 @@ def _ask_library(environ: Mapping[str, str], management: tuple[str, ...], glance
 
 
 def told_by_library(answer: Answer) -> Told:
-    """What stands in the answer of `torchbuild.shim.look_gpus`."""
+    """What stands in the answer of `torchbuild.edges.look_gpus`."""
     if answer.why:
         return Told(failed=(f"the driver's library: {answer.why}",))
     try:
-        seen = json.loads(answer.text)
+        seen: dict[str, Any] = table_told(answer.text)
         number = int(seen["cuda"])
         return Told(
             driver=seen["driver"],

@@ -141,7 +141,7 @@ def docker_told(answer: Answer, *, has_specs: bool) -> Engine:
 def _table(text: str) -> dict[str, Any]:
     try:
         told = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return told if isinstance(told, dict) else {}
 

@@ -97,7 +97,9 @@ def look_at_nvcc(place: Place, environ: Mapping[str, str], glances: Glances) -> 
     try:
         kind = kind_of(place.path)
     except OSError as error:
-        return nvcc_blank(place, str(error.strerror or error)).model_copy(update={"real": real})
+        is_absent = isinstance(error, FileNotFoundError | NotADirectoryError)
+        changed = {"real": real, "kind": "absent" if is_absent else "other"}
+        return nvcc_blank(place, str(error.strerror or error)).model_copy(update=changed)
     plain = plain_environ(environ)
     said = ask([place.path, "--version"], plain, glances)
     version = version_told(said.text)

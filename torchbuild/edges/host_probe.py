@@ -10,7 +10,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from torchbuild.edges.host_compilers import COMPILERS, compiler_blanks, compilers_of, look_at_compiler
+from torchbuild.edges.host_compilers import (
+    COMPILERS,
+    compiler_blanks,
+    compilers_of,
+    list_of_builds,
+    look_at_compiler,
+)
 from torchbuild.edges.host_disks import disk_blank, look_at_disk
 from torchbuild.edges.host_driver import Driver, driver_of
 from torchbuild.edges.host_engines import ENGINES, engine_blank, look_at_engine, look_at_namespaces
@@ -44,6 +50,7 @@ def look_at_host(
     *,
     python: str = "",
     nvcc: str = "",
+    compilers: tuple[str, ...] = (),
     environ: Mapping[str, str] | None = None,
     patience_s: float = PATIENCE_S,
     root: Path = Path("/"),
@@ -55,6 +62,7 @@ def look_at_host(
             is added where it is not among them: ``TMPDIR`` or ``/tmp``.
         python: the interpreter that the recipe names, a full path, a name or a version; empty for none.
         nvcc: full path of the device compiler that the recipe names; empty for none.
+        compilers: host compilers that the recipe names, each a full path or a name.
         environ: the variables to look at; None for this process's own.
         patience_s: seconds after which what has not answered is left out and told of in `Host.unseen`.
         root: where the system's own files lie, ``/proc`` among them.
@@ -64,7 +72,7 @@ def look_at_host(
         files = HostFiles(root)
         on_disk = _OnDisk(glances, files, variables, places)
         programs = list_programs(variables.get("PATH", ""), f"{_OTHERS}|{COMPILERS}|{PYTHONS}", glances)
-        started = _Started(glances, files, variables, programs, _Named(python, nvcc))
+        started = _Started(glances, files, variables, programs, _Named(python, nvcc, compilers))
         seen = {**_at_hand(variables), **on_disk.seen(), **started.seen()}
         engines = (*started.engines(), on_disk.rootfs())
         return Host.model_validate({**seen, "engines": engines, "unseen": glances.noted()})
@@ -88,6 +96,7 @@ class _Named(NamedTuple):
 
     python: str
     nvcc: str
+    compilers: tuple[str, ...]
 
 
 class _OnDisk:
@@ -160,10 +169,9 @@ class _Started:
         )
         self._compilers = each(
             "compiler",
-            compilers_of(programs),
+            compilers_of(list_of_builds(files, named.compilers, glances), programs),
             lambda names: look_at_compiler(names, environ, glances),
             compiler_blanks,
-            lambda names: names[0].path,
         )
         self._git = begin("git", partial(git_version, programs.first("git"), environ, glances), "")
         told = told_places(environ, programs, named.nvcc)

@@ -8,6 +8,7 @@ hang in the system call that starts it, which would stop all of us.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 from pathlib import Path
@@ -29,6 +30,7 @@ __all__ = [
     "kind_of",
     "list_programs",
     "plain_environ",
+    "table_told",
 ]
 
 LISTED_WITHIN_S = 1.0
@@ -37,7 +39,7 @@ LISTED_WITHIN_S = 1.0
 _MOST = 1 << 22
 _GRACE_S = 0.1
 _CACHES = ("ccache", "sccache", "distcc", "icecc")
-_KEPT = ("HOME", "PATH", "TMPDIR", "USER")
+_KEPT = ("HOME", "PATH", "USER")
 """What a compiler or an interpreter needs in order to say its version: no options, no preloads."""
 
 
@@ -120,7 +122,9 @@ def kind_of(path: str) -> str:
 
 def plain_environ(environ: Mapping[str, str]) -> dict[str, str]:
     """Of the variables, those that change no program's answer; messages in English."""
-    return {name: environ[name] for name in _KEPT if name in environ} | {"LC_ALL": "C.UTF-8"}
+    kept = {name: environ[name] for name in _KEPT if name in environ} | {"LC_ALL": "C.UTF-8"}
+    temp = environ.get("TMPDIR", "")
+    return kept | ({"TMPDIR": temp} if temp.startswith("/") and os.access(temp, os.W_OK | os.X_OK) else {})
 
 
 def ask(
@@ -150,3 +154,17 @@ def ask(
     except (OSError, HostError) as error:
         return Answer("", its_word(error))
     return Answer(text, "")
+
+
+def table_told(text: str) -> dict[str, object]:
+    """The last line of a text that is an object of JSON: what starts with an interpreter may print before it.
+
+    Raises:
+        ValueError: there is none.
+    """
+    for line in reversed(text.splitlines()):
+        with contextlib.suppress(ValueError, RecursionError):
+            told = json.loads(line)
+            if isinstance(told, dict):
+                return told
+    raise ValueError(text[:200])

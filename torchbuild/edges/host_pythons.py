@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import ValidationError
 
-from torchbuild.edges.host_programs import Answer, ask, plain_environ
+from torchbuild.edges.host_programs import Answer, ask, plain_environ, table_told
 from torchbuild.model.frozen import frozen_value
 from torchbuild.model.host import Interpreter
 
@@ -27,6 +27,7 @@ PYTHONS = r"python(?:3(?:\.[0-9]+t?)?)?"
 
 _ENVIRONMENTS = ("VIRTUAL_ENV", "CONDA_PREFIX")
 _MOST_IN_PATH = 3
+_FOLDERS = ("/usr/local/bin", "/usr/bin")
 _LOOK = Path(__file__).resolve().parents[1] / "shim" / "look_interpreter.py"
 
 
@@ -48,7 +49,7 @@ def pythons_of(wanted: str, environ: Mapping[str, str], programs: Programs) -> t
         environ: names the environments.
         programs: what is in PATH.
     """
-    found = [Named(_of_recipe(wanted, programs), "recipe")] if wanted else []
+    found = [Named(path, "recipe") for path in _of_recipe(wanted, programs)] if wanted else []
     there = [name for name in _ENVIRONMENTS if environ.get(name, "").startswith("/")]
     found += [Named(f"{environ[name].rstrip('/')}/bin/python", name) for name in there]
     in_path = programs.matching("python3")[:_MOST_IN_PATH] or programs.matching("python")[:1]
@@ -60,12 +61,17 @@ def pythons_of(wanted: str, environ: Mapping[str, str], programs: Programs) -> t
     return tuple(once.values())
 
 
-def _of_recipe(wanted: str, programs: Programs) -> str:
-    """Its path; a name that PATH does not know stays one, so that its absence is told."""
+def _of_recipe(wanted: str, programs: Programs) -> tuple[str, ...]:
+    """Where it may be: PATH's, else the system's, as a lock looks for it: a version manager's may not start.
+
+    A name that leads nowhere stays one, so that its absence is told.
+    """
     if "/" in wanted:
-        return wanted
-    name = f"python{wanted}" if re.fullmatch(r"[0-9]+(\.[0-9]+)*t?", wanted) else wanted
-    return programs.first(name) or name
+        return (wanted,)
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)(?:\.[0-9]+)*(t?)", wanted)
+    name = f"python{match[1]}{match[2]}" if match else wanted
+    own = [f"{folder}/{name}" for folder in _FOLDERS if os.access(f"{folder}/{name}", os.X_OK)]
+    return tuple(filter(None, (programs.first(name), *own))) or (name,)
 
 
 def look_at_python(named: Named, environ: Mapping[str, str], glances: Glances) -> Interpreter:
@@ -80,16 +86,10 @@ def interpreter_told(named: Named, answer: Answer) -> Interpreter:
     if answer.why:
         return python_blank(named, answer.why)
     try:
-        told = frozen_value(json.loads(answer.text))
-        return Interpreter.model_validate({"path": named.path, "found_by": named.found_by, **_table(told)})
+        told = {name: frozen_value(value) for name, value in table_told(answer.text).items()}
+        return Interpreter.model_validate({"path": named.path, "found_by": named.found_by, **told})
     except (ValueError, ValidationError):
         return python_blank(named, f"no interpreter: it says {answer.text.strip()[:200]!r}")
-
-
-def _table(told: object) -> dict[str, object]:
-    if not isinstance(told, dict):
-        raise ValueError(told)  # noqa: TRY004  as where it is no JSON
-    return told
 
 
 def python_blank(named: Named, why: str = "no answer") -> Interpreter:

@@ -138,24 +138,28 @@ class PackageIndex:
             )
         return found._replace(url=_with_credentials(found.url, self.settings.index_url))
 
-    def listing(self, name: str) -> dict[str, IndexFile]:
+    def listing(self, name: str, *, is_hurried: bool = False) -> dict[str, IndexFile]:
         """All files of a project, by name.
+
+        Args:
+            name: the project's.
+            is_hurried: as for `Web.bring`.
 
         Raises:
             FetchError: ``index-unreadable`` and those of `Web.page`.
             HostError: ``no-package-index``.
         """
-        _, files = self._page(name)
+        _, files = self._page(name, is_hurried=is_hurried)
         base = self.settings.index_url
         return {file: row._replace(url=_with_credentials(row.url, base)) for file, row in files.items()}
 
-    def _page(self, name: str) -> tuple[str, dict[str, IndexFile]]:
+    def _page(self, name: str, *, is_hurried: bool = False) -> tuple[str, dict[str, IndexFile]]:
         """Address and files of a project's page, asked for once."""
         with self._lock:
             page = f"{self.settings.index_url.rstrip('/')}/{canonicalize_name(name)}/"
             if page not in self._pages:
                 self._web.trust(self.settings.ca_file)
-                self._pages[page] = _files(self._web, page)
+                self._pages[page] = _files(self._web, page, is_hurried=is_hurried)
             return page, self._pages[page]
 
 
@@ -168,11 +172,11 @@ def _with_credentials(url: str, index_url: str) -> str:
     return url
 
 
-def _files(web: Web, page: str) -> dict[str, IndexFile]:
+def _files(web: Web, page: str, *, is_hurried: bool) -> dict[str, IndexFile]:
     """File name -> file, of one project's page."""
     if page.startswith("file:"):
         return _html_files(_local_page(page), page)
-    answer = web.page(page, {"Accept": _ACCEPT})
+    answer = web.page(page, {"Accept": _ACCEPT}, is_hurried=is_hurried)
     if "json" not in answer.headers.get("Content-Type", ""):
         return _html_files(answer.text, answer.url)
     try:

@@ -38,7 +38,7 @@ def look_at_source(folder: Path, name: str, now: float) -> SourceTree:
         name: as the recipe calls it.
         now: seconds since 1970.
     """
-    if not folder.is_dir() or not os.access(folder, os.R_OK | os.X_OK):
+    if not _is_directory(folder) or not os.access(folder, os.R_OK | os.X_OK):
         return SourceTree(path=name, exists=False)
     cache = next((path for path in _CACHES if (folder / path).is_file()), "")
     future, scripts, any_runs = _walked(folder, now + _SLACK_S)
@@ -57,20 +57,34 @@ def look_at_source(folder: Path, name: str, now: float) -> SourceTree:
 
 def _git(folder: Path) -> Literal["", "directory", "file", "dangling"]:
     path = folder / ".git"
-    if path.is_dir():
+    if _is_directory(path):
         return "directory"
     if not path.is_file():
         return ""
     named = _text(path, 4096).removeprefix("gitdir:").strip()
-    return "file" if named and (folder / named).is_dir() else "dangling"
+    return "file" if named and _is_directory(folder / named) else "dangling"
+
+
+def _is_directory(path: Path) -> bool:
+    return os.path.isdir(path)  # noqa: PTH112  the other raises where it may not look
 
 
 def _empty(folder: Path) -> Iterator[str]:
     for name in _SUBMODULE.findall(_text(folder / ".gitmodules", _MOST_CACHE)):
         place = folder / name
         inside = ".." not in Path(name).parts and not Path(name).is_absolute()
-        if inside and not (place.is_dir() and any(place.iterdir())):
+        if inside and _is_empty(place):
             yield name
+
+
+def _is_empty(place: Path) -> bool:
+    """Whether there is nothing, or no directory; one that may not be read may hold something."""
+    try:
+        return not any(place.iterdir())
+    except PermissionError:
+        return False
+    except OSError:
+        return True
 
 
 def _says(cache: Path) -> dict[str, str]:
@@ -95,19 +109,18 @@ def _walked(folder: Path, until: float) -> tuple[list[str], list[str], bool]:
         below[:] = sorted(name for name in below if name != ".git")
         for name in sorted(files):
             seen += 1
-            path = Path(directory, name)
+            path = f"{directory}/{name}"
             try:
-                state = path.lstat()
+                state = os.lstat(path)
             except OSError:
                 continue
             if not stat.S_ISREG(state.st_mode):
                 continue
-            shown = path.relative_to(folder).as_posix()
             if state.st_mtime > until and len(future) < _MOST_TOLD:
-                future.append(shown)
+                future.append(os.path.relpath(path, folder))
             if name.endswith(".sh"):
                 any_runs = any_runs or bool(state.st_mode & stat.S_IXUSR)
-                scripts += [shown] if len(scripts) < _MOST_TOLD else []
+                scripts += [os.path.relpath(path, folder)] if len(scripts) < _MOST_TOLD else []
         if seen > _MOST_FILES:
             break
     return future, scripts, any_runs

@@ -76,14 +76,23 @@ class Web:
         """End all connections."""
         self._session.close()
 
-    def page(self, url: str, headers: Mapping[str, str]) -> requests.Response:
+    def page(self, url: str, headers: Mapping[str, str], *, is_hurried: bool = False) -> requests.Response:
         """A small answer, whole: status 200, or 304 where `headers` made the request conditional.
+
+        Args:
+            url: where it is.
+            headers: of the request.
+            is_hurried: as for `bring`.
 
         Raises:
             FetchError: ``not-found``, ``not-reachable``, ``access-refused``, ``tls-failed``,
                 ``redirect-refused``, ``address-invalid``.
         """
-        return persistently(lambda: self._get(url, headers, stream=False), self._pause)
+
+        def attempt() -> requests.Response:
+            return _impatiently(lambda: self._get(url, headers, stream=False), is_hurried=is_hurried)
+
+        return persistently(attempt, self._pause)
 
     def document(self, url: str, most: int, *, is_hurried: bool = False) -> bytes:
         """A small file, whole.

@@ -25,7 +25,7 @@ from torchbuild.inspection.likeness_libraries import (
 )
 from torchbuild.inspection.likeness_notes import Notes
 from torchbuild.inspection.likeness_settings import string_abi
-from torchbuild.inspection.likeness_source import TorchFiles, find_installed, opened_wheel
+from torchbuild.inspection.likeness_source import TorchFiles, find_installed, opened_wheel, require_torch
 from torchbuild.inspection.likeness_text import archs_of_options, macros, required, version_values
 from torchbuild.inspection.platform import release
 from torchbuild.inspection.text import shown
@@ -42,7 +42,7 @@ _CUDA_CONFIG, _CUDA_OPTIONS = "include/ATen/cuda/CUDAConfig.h", "NVCC_FLAGS_EXTR
 _NUMPY = re.compile(rb"numpy\.(_core|core)\._multiarray_umath")
 _MKL_BUILD = re.compile(rb"Product\0([0-9]{8})\0[^\0]{0,40}Math Kernel Library Version \0")
 _OPENBLAS = re.compile(rb"OpenBLAS ([0-9]+(?:\.[0-9]+)+)")
-_COMPILER = re.compile(rb"GCC: \([^)\0]*\) ([0-9]+(?:\.[0-9]+)+)|(clang version [0-9]+(?:\.[0-9]+)+)")
+_COMPILER = re.compile(rb"GCC: \([^)\0]{0,200}\) ([0-9]+(?:\.[0-9]+)+)|(clang version [0-9]+(?:\.[0-9]+)+)")
 
 
 def read_likeness(place: Path, *, scratch: Path | None = None) -> Likeness:
@@ -53,7 +53,7 @@ def read_likeness(place: Path, *, scratch: Path | None = None) -> Likeness:
         scratch: a directory with room for its largest libraries, unpacked; the system's own where None.
 
     Raises:
-        UsageError: ``like-not-found`` where a folder holds no torch.
+        UsageError: ``like-not-found`` where it holds no torch.
         VerifyError: ``wheel-unreadable``.
         HostError: ``disk-full`` or ``not-writable``.
     """
@@ -67,8 +67,10 @@ def likeness_of(files: TorchFiles) -> Likeness:
     """Read one build.
 
     Raises:
+        UsageError: ``like-not-found`` where no torch is in it.
         HostError: ``disk-full`` or ``not-writable`` where its libraries cannot be unpacked.
     """
+    require_torch(files)
     notes = Notes()
     libraries = [f"{files.package}/lib/{name}" for name in (*_READ, *_ALSO_READ)]
     files.prepare(libraries)

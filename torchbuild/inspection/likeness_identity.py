@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from email.message import Message
 from email.parser import HeaderParser
 
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from torchbuild.inspection.likeness_notes import Notes
 from torchbuild.inspection.likeness_source import TorchFiles
@@ -22,6 +22,7 @@ _PYTHON = re.compile(r"cp([0-9])([0-9]{1,2})")
 _EXTENSION = re.compile(r"_C\.cpython-([0-9])([0-9]{1,2})(t?)-(\w+?)-linux-gnu\.so")
 _MACHINE = re.compile(r"(?:linux|manylinux\w*?)_(x86_64|aarch64)")
 _PARTS = 3
+_LONGEST_VERSION = 200
 
 
 def metadata(files: TorchFiles, name: str) -> tuple[str, Message | None]:
@@ -74,8 +75,8 @@ def _name(files: TorchFiles) -> WheelName | None:
 
 def _version(text: str) -> Version | None:
     try:
-        return Version(text)
-    except InvalidVersion:
+        return Version(text) if len(text) <= _LONGEST_VERSION else None
+    except ValueError:
         return None
 
 

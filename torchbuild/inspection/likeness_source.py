@@ -31,6 +31,7 @@ __all__ = [
     "find_installed",
     "opened_archive",
     "opened_wheel",
+    "require_torch",
 ]
 
 _CHUNK = 1 << 20
@@ -38,7 +39,13 @@ _AT_ONCE = 2
 _LIBRARY = re.compile(r"([A-Za-z_]\w*)/lib/libtorch(?:_cpu)?\.so")
 _LOOKED_INTO = ("", "lib", "include/ATen", "include/ATen/cuda", "share/cmake/Caffe2", "share/cmake/Torch")
 """Folders of the package of which the files are told."""
-
+_WITHIN = (
+    "lib/python3*/site-packages",
+    "lib64/python3*/site-packages",
+    "local/lib/python3*/dist-packages",
+    "lib/python3*/dist-packages",
+)
+"""Where an environment, or a system with its own scheme, has its packages."""
 
 Opener = Callable[[], BinaryIO]
 """Opens a file that can be sought, each time anew."""
@@ -104,6 +111,7 @@ class TorchWheel:
             if not info.filename.endswith("/")
         }
         self._laid: dict[str, Path | None] = {}
+        self._is_over = False
         self._package = _package(self._members)
         self.read_bytes = 0
 
@@ -158,7 +166,11 @@ class TorchWheel:
         wanted = [name for name in dict.fromkeys(names) if name in self._members and name not in self._laid]
         numbers = range(len(self._laid), len(self._laid) + len(wanted))
         with ThreadPoolExecutor(_AT_ONCE) as pool:
-            self._laid.update(zip(wanted, pool.map(self._unpacked, wanted, numbers), strict=True))
+            try:
+                self._laid.update(zip(wanted, pool.map(self._unpacked, wanted, numbers), strict=True))
+            except BaseException:  # Ctrl-C, a full disk, a lost server: nobody waits for the others
+                self._is_over = True
+                raise
 
     def _unpacked(self, name: str, number: int) -> Path | None:
         """Lay a member down under a number: no name of a wheel becomes a path."""
@@ -186,7 +198,7 @@ class TorchWheel:
     def _chunks(self, info: zipfile.ZipInfo) -> Iterator[bytes]:
         # a handle of its own: two members are unpacked at a time
         with self._opener() as file, zipfile.ZipFile(file) as archive, archive.open(info) as stream:
-            while chunk := stream.read(_CHUNK):
+            while not self._is_over and (chunk := stream.read(_CHUNK)):
                 yield chunk
 
 
@@ -308,7 +320,7 @@ def find_installed(place: Path) -> InstalledTorch:
     Raises:
         UsageError: ``like-not-found`` where no torch is there.
     """
-    inside = sorted(place.glob("lib/python3*/site-packages"))
+    inside = [folder for pattern in _WITHIN for folder in sorted(place.glob(pattern))]
     for folder in (place, place.parent, *inside):
         if next(iter(_libraries(folder)), None) and (
             folder == place or folder in inside or _is_package(place)
@@ -323,6 +335,21 @@ def find_installed(place: Path) -> InstalledTorch:
         ),
         fix="Name the folder that torch is installed in, or a wheel, or torch==VERSION.",
     )
+
+
+def require_torch(files: TorchFiles) -> None:
+    """Refuse what holds no torch: of another package its release would be taken for torch's.
+
+    Raises:
+        UsageError: ``like-not-found``.
+    """
+    if not any(map(_LIBRARY.fullmatch, files.names())):
+        raise UsageError(
+            "like-not-found",
+            f"{files.subject}: no torch is in it",
+            why=("seen: no PACKAGE/lib/libtorch.so", "wanted: a wheel of torch for Linux"),
+            fix="Name a wheel of torch, a folder that it is installed in, or torch==VERSION.",
+        )
 
 
 def _is_package(place: Path) -> bool:

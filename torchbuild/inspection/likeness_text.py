@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from packaging.requirements import InvalidRequirement, Requirement
+from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from torchbuild.model.gpu_arch import Arch
@@ -13,10 +13,12 @@ from torchbuild.model.gpu_arch import Arch
 __all__ = ["archs_of_options", "definitions", "macros", "required", "requirements", "version_values"]
 
 _VERSION_LINE = re.compile(
-    r"^(\w+)(?:\s*:[^=\n]+)?\s*=\s*(?:'([^'\\\n]*)'|\"([^\"\\\n]*)\"|(\w+))\s*$", re.MULTILINE
+    r"^(\w+)(?:[ \t]*:[^=\n]+|[ \t]*)=[ \t]*"
+    r"(?:'([^'\\\n]{0,200})'|\"([^\"\\\n]{0,200})\"|(\w{1,200}))[ \t\r]*$",
+    re.MULTILINE,
 )
-_MACRO = re.compile(r"^\s*#\s*define[ \t]+(\w+)(?:\(\))?[ \t]+(\S.*?)[ \t]*$", re.MULTILINE)
-_DEFINITIONS = re.compile(r"^\s*INTERFACE_COMPILE_DEFINITIONS\s+\"([^\"\n]*)\"\s*$", re.MULTILINE)
+_MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?:\(\))?[ \t]+(\S[^\n]*)$", re.MULTILINE)
+_DEFINITIONS = re.compile(r"^[ \t]*INTERFACE_COMPILE_DEFINITIONS[ \t]+\"([^\"\n]*)\"[ \t\r]*$", re.MULTILINE)
 _OPTION_WORD = re.compile(r"(?<![^\s;])-D(\w+)(?:=\S*)?(?![^\s;])")
 _CODE = re.compile(r"\bcode=\[?([a-z0-9_,]+)\]?")
 _TARGET = re.compile(r"(sm|compute)_([1-9][0-9]{1,2})([af]?)")
@@ -32,7 +34,7 @@ def version_values(text: str) -> dict[str, str]:
 
 def macros(text: str) -> dict[str, str]:
     """``#define NAME value`` and ``#define NAME() value``; one that comes twice has its last value."""
-    return dict(_MACRO.findall(text))
+    return {name: value.strip() for name, value in _MACRO.findall(text)}
 
 
 def definitions(targets: str, flags: str) -> set[str]:
@@ -60,7 +62,7 @@ def requirements(lines: Iterable[str]) -> Iterator[Requirement]:
     for line in lines:
         try:
             yield Requirement(line)
-        except InvalidRequirement:
+        except ValueError:  # which InvalidRequirement is; so is a number of thousands of digits
             continue
 
 

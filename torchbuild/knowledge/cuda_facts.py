@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 from torchbuild.knowledge.fact import Fact, facts, in_range, table_cache
+from torchbuild.knowledge.torch_releases import official_builds
 
-__all__ = ["CudaPair", "CudaWheels", "LacksNvcc", "cuda_pairs", "cuda_wheels", "newest_of", "without_nvcc"]
+__all__ = [
+    "CudaPair",
+    "CudaWheels",
+    "LacksNvcc",
+    "cuda_pairs",
+    "cuda_wheels",
+    "newest_of",
+    "reported_pairs",
+    "without_nvcc",
+]
 
 
 class CudaWheels(Fact):
@@ -77,3 +87,11 @@ def without_nvcc(release: str) -> LacksNvcc | None:
 def cuda_pairs() -> tuple[CudaPair, ...]:
     """Every suspicion."""
     return facts(CudaPair, "cuda_pairs", "pair")
+
+
+def reported_pairs(*, torch: str, cuda: str, machine: str, glibc: str = "") -> tuple[CudaPair, ...]:
+    """Suspicions that these releases raise, less those that upstream's own release of the pair refutes."""
+    minor = ".".join(cuda.split(".")[:2])
+    is_released = any(row.cuda == minor for row in official_builds(torch, machine))
+    raised = (row for row in cuda_pairs() if row.raises(torch=torch, cuda=cuda, glibc=glibc))
+    return tuple(row for row in raised if not (row.torch and is_released))

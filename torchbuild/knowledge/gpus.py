@@ -14,12 +14,14 @@ __all__ = [
     "GpuFamily",
     "GpuProduct",
     "Line",
+    "MachineGpus",
     "Modules",
     "Spelling",
     "gpu_families",
     "gpu_family",
     "gpu_product",
     "gpu_products",
+    "machine_of",
     "near_products",
 ]
 
@@ -63,8 +65,19 @@ class GpuFamily(Fact):
     """The oldest driver that is known to drive one of them; empty where none is."""
     last_branch: int | None = None
     """The last branch of the driver; None where there is none yet, or no such branches."""
+    open_driver: str = ""
+    """The oldest driver whose open kernel modules drive it; empty where none do, or `driver` does."""
     modules: Modules
     """Kernel modules that drive it; ``tegra`` for those that a board's own system brings."""
+
+
+class MachineGpus(Fact):
+    """GPUs that are sold with one kind of processor only."""
+
+    machine: Literal["x86_64", "aarch64"]
+    """Processor family."""
+    products: tuple[str, ...]
+    """Names of `GpuProduct` rows, sorted."""
 
 
 class Spelling(Fact):
@@ -101,6 +114,12 @@ def near_products(name: str) -> tuple[str, ...]:
     close = difflib.get_close_matches(_keys(name)[0], _index(), n=2 * _NEAREST, cutoff=0.6)
     near = (_index()[key].name for key in close)
     return tuple(dict.fromkeys((*sorted(having, key=len), *near)))[:_NEAREST]
+
+
+def machine_of(product: str) -> MachineGpus | None:
+    """The processors that a product is sold with; None where it goes with any, as far as is known."""
+    rows = facts(MachineGpus, "gpus", "machine")
+    return next((row for row in rows if product in row.products), None)
 
 
 def gpu_families() -> tuple[GpuFamily, ...]:

@@ -16,7 +16,7 @@ from packaging.version import Version
 from torchbuild.knowledge.cuda import arch_window, compat_floor, cuda_release, cuda_releases
 from torchbuild.knowledge.drivers import ForwardCompat, JetPack, driver_branch
 from torchbuild.knowledge.fact import Overlay, facts, in_range
-from torchbuild.knowledge.gpus import GpuProduct, gpu_families, gpu_family, gpu_products
+from torchbuild.knowledge.gpus import GpuProduct, MachineGpus, gpu_families, gpu_family, gpu_products
 from torchbuild.knowledge.host_compilers import NvccFact, TorchFact
 from torchbuild.knowledge.libraries import minimums
 from torchbuild.knowledge.torch_releases import (
@@ -94,6 +94,20 @@ def _families_have_drivers_in_order() -> Iterator[str]:
     for row in gpu_families():
         if row.driver and row.last_branch is not None and driver_branch(row.driver) > row.last_branch:
             yield f"gpu_families.family {row.sm}: first driver {row.driver}, last branch {row.last_branch}"
+        opened = f"gpu_families.family {row.sm}: open modules from {row.open_driver}"
+        if row.open_driver and row.modules != "either":
+            yield f"{opened}, and it takes {row.modules}"
+        elif row.open_driver and row.driver and Version(row.open_driver) <= Version(row.driver):
+            yield f"{opened}, and first driver {row.driver}"
+
+
+def _machines_have_products() -> Iterator[str]:
+    """What is sold with one kind of processor is a product that is known."""
+    known = {row.name for row in gpu_products()}
+    for row in facts(MachineGpus, "gpus", "machine"):
+        unknown = ", ".join(name for name in row.products if name not in known)
+        if unknown:
+            yield f"gpus.machine {row.machine}: gpus.product has no {unknown}"
 
 
 def _releases_of_other_tables_are_known() -> Iterator[str]:
@@ -184,6 +198,7 @@ _CHECKS: tuple[Callable[[], Iterator[str]], ...] = (
     _toolkits_have_compilers,
     _chips_have_families,
     _families_have_drivers_in_order,
+    _machines_have_products,
     _releases_of_other_tables_are_known,
     _torch_releases_are_whole,
     _official_builds_agree,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torchbuild.knowledge.fact import Fact, facts
 
-__all__ = ["LibraryReleases", "library_releases"]
+__all__ = ["LibraryReleases", "every_release", "library_releases"]
 
 
 class LibraryReleases(Fact):
@@ -20,5 +20,10 @@ class LibraryReleases(Fact):
 
 def library_releases(library: str, cuda: str) -> tuple[str, ...]:
     """Published releases for a CUDA such as ``12``, oldest first; empty where there are none."""
+    return next((row.versions for row in every_release(library) if row.cuda == cuda), ())
+
+
+def every_release(library: str) -> tuple[LibraryReleases, ...]:
+    """Its releases, a row for each CUDA."""
     rows = facts(LibraryReleases, "library_releases", "library")
-    return next((row.versions for row in rows if (row.library, row.cuda) == (library, cuda)), ())
+    return tuple(row for row in rows if row.library == library)

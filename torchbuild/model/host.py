@@ -36,7 +36,8 @@ class Nvcc(Frozen):
     found_by: str
     """``recipe``, ``PATH``, the variable, such as ``CUDACXX``, or the place, such as ``/usr/local``."""
     kind: str = "program"
-    """``program``; ``script`` for what may start another; ``cache`` for a compiler cache under this name."""
+    """``program``; ``script`` for what may start another; ``cache`` for a compiler cache under this name;
+    ``absent`` where a recipe or a variable names what is not there."""
     toolkit: str = ""
     """The toolkit that it belongs to, links followed: also behind a script; empty where it does not tell."""
     headers: str = ""
@@ -60,6 +61,8 @@ class Compiler(Frozen):
     """Where the path ends, links followed: another one's folder, or a compiler cache."""
     why: str = ""
     """Where it did not say its version: its own word."""
+    is_of_builds: bool = True
+    """Whether a build on this machine looks where it is; else only PATH leads to it."""
 
 
 class Engine(Frozen):
@@ -100,6 +103,8 @@ class Disk(Frozen):
     """Of the file system: two roles with one device share what is free; empty where it was not seen."""
     wanted: str = ""
     """The directory that was asked for, where it is not there yet; else empty."""
+    obstacle: str = ""
+    """What is in its way: a file where a directory would be; empty for none."""
 
 
 class Interpreter(Frozen):

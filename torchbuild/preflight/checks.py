@@ -21,6 +21,7 @@ from torchbuild.preflight import (
 )
 from torchbuild.preflight.case import Case
 from torchbuild.preflight.outcome import CONCERNS, Concern, Preflight
+from torchbuild.preflight.overridable import overridable
 
 __all__ = ["CHECKS", "exit_code", "in_the_way", "preflights", "refusal"]
 
@@ -118,7 +119,15 @@ def refusal(wrong: tuple[Preflight, ...]) -> TorchbuildError:
     count = f"{len(wrong)} things" if len(wrong) > 1 else "one thing"
     what = f"this build would fail of {count}; nothing was fetched"
     why = tuple(f"[{item.reference}] {item.what}: seen {item.seen}, wanted {item.wanted}" for item in wrong)
-    fix = f"{first.fix} To go on all the same: --despite {first.reference}"
+    fix = f"{first.fix}{_all_the_same(wrong)}"
     if first.blames == "recipe":
         return ConflictError("preflight-refused-recipe", what, why=why, fix=fix)
     return HostError("preflight-refused-machine", what, why=why, fix=fix)
+
+
+def _all_the_same(wrong: tuple[Preflight, ...]) -> str:
+    """What goes on in spite of all of it; empty where a later step refuses the same, whatever one says."""
+    names = dict.fromkeys(item.reference for item in wrong)
+    if not names.keys() <= set(overridable()):
+        return ""
+    return f" To go on all the same: {' '.join(f'--despite {name}' for name in names)}"

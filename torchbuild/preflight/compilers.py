@@ -17,6 +17,7 @@ from torchbuild.toolchains.library_wish import numbers
 __all__ = ["glibc_of_builder", "header_pairs", "host_compiler"]
 
 _GCC = "gcc"
+_GXX = "g++"
 _BUILDER_NEWER = "builder-newer-than-target"
 
 
@@ -41,49 +42,75 @@ def host_compiler(case: Case) -> Iterator[Preflight]:
     if not host.compilers and case.is_unseen("compiler"):
         yield not_run("host-compiler", f"the host compiler: {case.is_unseen('compiler')}")
         return
+    lacking = [name for name in _needed(recipe) if not _named(host, name)]
     named = recipe.toolchain.cxx if "cxx" in recipe.toolchain.model_fields_set or not case.has_cuda else ""
-    found = _named(host, named) if named else tuple(item for item in host.compilers if item.kind == _GCC)
-    if not found:
-        yield _missing(recipe, host, named)
+    found = _named(host, named) if named else tuple(filter(_is_gxx, host.compilers))
+    if lacking or not found:
+        yield _missing(recipe, host, lacking or ["g++"])
         return
     yield _weighed(recipe, host, found)
 
 
+def _needed(recipe: Recipe) -> tuple[str, str]:
+    """What must be there: a lock asks for both, also where nvcc gets another one."""
+    return recipe.toolchain.cc, recipe.toolchain.cxx
+
+
+def _is_gxx(compiler: Compiler) -> bool:
+    """Whether a lock would choose it: a C++ compiler of GCC, where builds look."""
+    return compiler.is_of_builds and compiler.kind == _GCC and _GXX in compiler.name
+
+
 def _alone(case: Case) -> Preflight:
     what = "C++ compilers of this machine"
-    shown = ", ".join(f"{item.name} {item.version}" for item in case.host.compilers)
-    if shown:
-        return passed("host-compiler", what, seen=shown)
+    told = [item for item in case.host.compilers if item.version]
+    if any(map(_is_gxx, told)):
+        return passed("host-compiler", what, seen=", ".join(f"{item.name} {item.version}" for item in told))
     if case.is_unseen("compiler"):
         return not_run("host-compiler", f"{what}: {case.is_unseen('compiler')}")
     return warned(
         "host-compiler",
         f"{what}: builds without an image need one",
-        seen="none",
-        wanted="gcc and g++",
-        fix=_install(case.host),
+        seen=", ".join(f"{item.path} ({item.version or item.why})" for item in case.host.compilers) or "none",
+        wanted="gcc and g++ in /usr/local/bin, /usr/bin or /bin, where builds look",
+        fix=_PLAIN,
     )
 
 
-def _install(host: Host) -> str:
+_PLAIN = "Install gcc and g++ under these names, as the distribution's packages of these names bring them."
+"""What every lock asks for, whichever compiler nvcc gets."""
+
+
+def _install(recipe: Recipe, host: Host) -> str:
+    """The newest that the distribution has and nothing speaks against; .99 stands for a major's releases."""
     fact = packages_fact(host.distribution, host.release)
-    if fact is None or not fact.gcc:
-        return "Install gcc and g++ of your distribution."
-    return f"Install one: {fact.install.format(gcc=fact.gcc[-1])}"
+    majors = fact.gcc if fact is not None else ()
+    good = [major for major in majors if not any(_against(recipe, _some_gcc(major), host.machine))]
+    if fact is None or not good:
+        return f"none that would do is known of {host.system or 'this system'}; or build in an image"
+    return fact.install.format(gcc=good[-1])
+
+
+def _some_gcc(major: str) -> Compiler:
+    return Compiler(name=_GXX, path="", kind=_GCC, version=f"{major}.99")
 
 
 def _named(host: Host, named: str) -> tuple[Compiler, ...]:
-    return tuple(item for item in host.compilers if named in (item.name, item.path))
+    found = (item for item in host.compilers if named in (item.name, item.path))
+    return tuple(item for item in found if item.is_of_builds)[:1]
 
 
-def _missing(recipe: Recipe, host: Host, named: str) -> Preflight:
-    there = ", ".join(f"{item.name} {item.version}" for item in host.compilers) or "none"
+def _missing(recipe: Recipe, host: Host, lacking: list[str]) -> Preflight:
+    there = ", ".join(f"{item.path} {item.version}".strip() for item in host.compilers) or "none"
+    stands = {getattr(recipe.toolchain, key) for key in recipe.toolchain.model_fields_set & {"cc", "cxx"}}
     return failed(
         "host-compiler",
-        f"this machine lacks the C++ compiler {named or 'g++'}",
+        f"this machine lacks the compiler {' and '.join(lacking)}",
         seen=there,
-        wanted=named or f"gcc for {recipe.wheel.package} {recipe.wheel.version}",
-        fix="Correct toolchain.cxx, or install it." if named else _install(host),
+        wanted="it in /usr/local/bin, /usr/bin or /bin, where builds look, or a full path in toolchain.cxx",
+        fix="Correct toolchain.cc and toolchain.cxx, or install it."
+        if stands.intersection(lacking)
+        else _PLAIN,
     )
 
 
@@ -97,7 +124,7 @@ def _weighed(recipe: Recipe, host: Host, found: tuple[Compiler, ...]) -> Preflig
         return passed("host-compiler", what, seen=f"{good[0].path} ({good[0].kind} {good[0].version})")
     seen = ", ".join(f"{item.name} {item.version}" for item in found)
     wanted = "; ".join(dict.fromkeys(reason.wanted for reasons in against.values() for reason in reasons))
-    fix = f"Install another compiler and name it in toolchain.cxx: {_install(host)}"
+    fix = f"Install another compiler and name it in toolchain.cxx: {_install(recipe, host)}"
     if all(any(reason.is_sure for reason in reasons) for reasons in against.values()):
         return failed("host-compiler", what, seen=seen, wanted=wanted, fix=fix)
     told = f"{what}: the toolkit's own header and a probe decide, in the build"

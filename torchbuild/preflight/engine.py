@@ -57,7 +57,9 @@ def engine(case: Case) -> Iterator[Preflight]:
         f"{what} that answers" + (": recipes with an image need one" if alone else ""),
         seen=seen,
         wanted="podman, docker, or rootfs with namespaces" if wanted == "auto" else f"{wanted} that answers",
-        fix=f"Install podman{other}." if wanted in ("auto", *_CONTAINERS) else f"Make {wanted} work here.",
+        fix=f"Install podman{other}."
+        if wanted == "auto"
+        else f"Make {wanted} answer, or change machine.engine.",
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import PurePosixPath
 
 from torchbuild.knowledge.cuda import cuda_releases
 from torchbuild.knowledge.drivers import is_eligible
@@ -14,7 +15,7 @@ from torchbuild.preflight.outcome import Preflight, failed, not_run, passed, war
 __all__ = ["clock", "forward_compat_in_path", "git", "host_driver", "kernel_modules", "misleading", "proxies"]
 
 _SEARCHED = ("LD_LIBRARY_PATH", "LD_PRELOAD")
-_COMPAT = "/compat"
+_COMPAT = "compat"
 
 
 def host_driver(case: Case) -> Iterator[Preflight]:
@@ -59,9 +60,10 @@ def kernel_modules(case: Case) -> Iterator[Preflight]:
 
 def forward_compat_in_path(case: Case) -> Iterator[Preflight]:
     """NVIDIA's forward-compatibility library, found first, ends every program on GPUs that it is not for."""
-    paths = [
-        part for name in _SEARCHED for part in case.host.variables.get(name, "").split(":") if _COMPAT in part
-    ]
+    searched = (part for name in _SEARCHED for part in case.host.variables.get(name, "").split(":"))
+    # the loader's own configuration can lead there as well, as in images of NVIDIA
+    first = case.host.driver_libraries[:1]
+    paths = [part for part in dict.fromkeys((*searched, *first)) if _COMPAT in PurePosixPath(part).parts]
     lines = {product.line for gpu in case.host.gpus if (product := gpu_product(gpu.name)) is not None}
     refused = [
         line for line in sorted(lines) if (fact := is_eligible(line)) is not None and not fact.is_eligible
@@ -74,8 +76,8 @@ def forward_compat_in_path(case: Case) -> Iterator[Preflight]:
             "forward-compat-in-path",
             f"{what}: CUDA ends with error 804 on GPUs that it is not for",
             seen=f"{', '.join(paths)}; GPUs of the line {', '.join(refused)}",
-            wanted="none in LD_LIBRARY_PATH",
-            fix="Remove that folder from LD_LIBRARY_PATH.",
+            wanted="the driver's own library first",
+            fix="Remove that folder from LD_LIBRARY_PATH and from /etc/ld.so.conf.d.",
         )
     else:
         yield passed("forward-compat-in-path", what, seen=", ".join(paths))

@@ -98,6 +98,8 @@ def estimates(case: Case) -> tuple[Estimate, ...]:
     if case.recipe is None:
         return ()
     found = [*_time(case)]
+    if not _is_torch(case):
+        return tuple(found)
     need = disk_need(case)
     if need is not None:
         text = f"about {need.count / _GB:.0f} GB"

@@ -33,12 +33,12 @@ def interpreter(case: Case) -> Iterator[Preflight]:
         )
         return
     found = _chosen(case)
-    if found is None:
+    if found is None or not found.path.startswith("/"):
         yield _missing(case)
         return
     what = f"Python at {found.path}"
     if not found.version:
-        yield _does_not_start(found, what)
+        yield _does_not_start(found, what, is_wanted=recipe is not None)
         return
     yield from _version(recipe, found, what)
     yield from _headers(recipe, found, what)
@@ -48,7 +48,8 @@ def interpreter(case: Case) -> Iterator[Preflight]:
 def _chosen(case: Case) -> Interpreter | None:
     """The one that a lock would take: the recipe's, else the first of its version that starts."""
     everything = case.host.interpreters
-    named = next((item for item in everything if item.found_by == _RECIPE), None)
+    wished = [item for item in everything if item.found_by == _RECIPE]
+    named = next((item for item in wished if item.version), wished[0] if wished else None)
     if case.recipe is None:
         active = next((item for item in everything if item.found_by == "VIRTUAL_ENV"), None)
         return active or (everything[0] if everything else None)
@@ -70,7 +71,8 @@ def _missing(case: Case) -> Preflight:
         return not_run("interpreter-of-recipe", f"the interpreter: {unseen}")
     python = case.recipe.python if case.recipe is not None else None
     wanted = (python.path or f"Python {python.version}") if python is not None else "a Python"
-    there = ", ".join(f"{item.path} ({item.version or 'does not start'})" for item in case.host.interpreters)
+    others = (item for item in case.host.interpreters if item.path.startswith("/"))
+    there = ", ".join(f"{item.path} ({item.version or 'does not start'})" for item in others)
     return failed(
         "interpreter-of-recipe",
         "the interpreter is not on this machine",
@@ -80,14 +82,15 @@ def _missing(case: Case) -> Preflight:
     )
 
 
-def _does_not_start(found: Interpreter, what: str) -> Preflight:
-    behind = f"; behind it is {found.base}" if found.base and found.base != found.path else ""
-    return failed(
+def _does_not_start(found: Interpreter, what: str, *, is_wanted: bool) -> Preflight:
+    """What hangs, crashes or is no Python; of a virtual environment, often the base that moved or is gone."""
+    say = failed if is_wanted else warned
+    return say(
         "interpreter-of-recipe",
-        f"{what} does not start: a virtual environment whose base moved or was removed does not",
-        seen=f"{found.why or 'it says nothing'}{behind}",
-        wanted="an interpreter that starts",
-        fix="Make the environment anew, or name another interpreter in python.path.",
+        f"{what} does not start",
+        seen=found.why or "it says nothing",
+        wanted="an interpreter that starts; a virtual environment needs the one that it was made with",
+        fix="Make the virtual environment anew, or name another interpreter in python.path.",
     )
 
 

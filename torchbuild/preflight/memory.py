@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchbuild.preflight.case import Case
-from torchbuild.preflight.estimate import job_memory, jobs_asked, memory_here
+from torchbuild.preflight.estimate import Amount, job_memory, jobs_asked, memory_here
 from torchbuild.preflight.outcome import Preflight, failed, not_run, passed, warned
 
 __all__ = ["cores", "memory_for_jobs"]
@@ -25,27 +25,43 @@ def memory_for_jobs(case: Case) -> Iterator[Preflight]:
     if case.recipe is None:
         yield passed("memory-for-jobs", what, seen=seen)
         return
-    one, jobs = job_memory(case), jobs_asked(case)
+    if case.recipe.wheel.package != "torch":
+        told = f"{what}: nobody measured those of {case.recipe.wheel.package}"
+        yield not_run("memory-for-jobs", told, seen=seen)
+        return
+    yield _judged(case, there, seen, what)
+
+
+def _judged(case: Case, there: Amount, seen: str, what: str) -> Preflight:
+    host, one, jobs = case.host, job_memory(case), jobs_asked(case)
     fits = int(_SHARE * there.count / one.count)
     wanted = f"up to {one.count / _GIB:.1f} GiB a compiler ({one.basis})"
-    if there.count < one.count:
-        yield failed(
+    alone = host.limits.get("memory", one.count)
+    if there.count + (host.swap or 0) < one.count or alone < one.count:
+        return failed(
             "memory-for-jobs",
             f"{what}: not even one of the largest fits",
-            seen=seen,
+            seen=seen if alone >= one.count else f"{alone / _GIB:.1f} GiB for each process (ulimit -v)",
             wanted=wanted,
             fix="Raise the limit or add swap; or build where there is more.",
         )
-    elif jobs > max(fits, 1):
-        yield warned(
+    if jobs > max(fits, 1) or there.count < one.count:
+        return warned(
             "memory-for-jobs",
             f"{what}: {jobs} jobs may not fit at once, where the largest meet",
             seen=seen,
             wanted=wanted,
             fix=f"Build with --set machine.jobs={max(fits, 1)}",
         )
-    else:
-        yield passed("memory-for-jobs", f"{what}: {jobs} jobs", seen=seen, wanted=wanted)
+    if host.memory_available is not None and host.memory_available < one.count:
+        return warned(
+            "memory-for-jobs",
+            f"{what}: other programs use it now",
+            seen=f"{host.memory_available / _GIB:.1f} GiB free of {seen}",
+            wanted=wanted,
+            fix="End them, or build later.",
+        )
+    return passed("memory-for-jobs", f"{what}: {jobs} jobs", seen=seen, wanted=wanted)
 
 
 def cores(case: Case) -> Iterator[Preflight]:

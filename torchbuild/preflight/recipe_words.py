@@ -9,7 +9,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
-from torchbuild.knowledge.cuda_facts import cuda_pairs
+from torchbuild.knowledge.cuda_facts import reported_pairs
 from torchbuild.knowledge.fact import Fact, facts, in_range
 from torchbuild.knowledge.requirements import BoundFact
 from torchbuild.knowledge.torch_releases import torch_cmake
@@ -128,9 +128,9 @@ def pairs(case: Case) -> Iterator[Preflight]:
     recipe = case.recipe
     if recipe is None or recipe.cuda is None or recipe.wheel.package != "torch":
         return
-    cuda = ".".join(recipe.cuda.version.split(".")[:2])
-    for pair in cuda_pairs():
-        if not pair.glibc and pair.raises(torch=recipe.wheel.version, cuda=cuda, glibc=""):
+    torch, machine = recipe.wheel.version, recipe.target.machine
+    for pair in reported_pairs(torch=torch, cuda=recipe.cuda.version, machine=machine):
+        if not pair.glibc:
             yield warned(
                 "toolkit-tree-pair",
                 f"{pair.name}: {pair.what}",

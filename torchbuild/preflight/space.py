@@ -8,9 +8,9 @@ from torchbuild.knowledge.build_costs import space_fact
 from torchbuild.knowledge.cuda import cuda_release, space_ratios
 from torchbuild.model.byte_size import bytes_of
 from torchbuild.model.host import Disk
-from torchbuild.model.recipe import Recipe
+from torchbuild.model.recipe import Machine, Recipe
 from torchbuild.preflight.case import Case
-from torchbuild.preflight.estimate import disk_need
+from torchbuild.preflight.estimate import Amount, disk_need
 from torchbuild.preflight.outcome import Preflight, failed, not_run, passed, warned
 
 __all__ = ["disk_kinds", "disk_rights", "free_files", "free_space", "installer_space"]
@@ -36,52 +36,49 @@ def _shared(case: Case, disk: Disk) -> str:
 
 
 def free_space(case: Case) -> Iterator[Preflight]:
-    """Free space where a build is made, against what such builds have taken."""
-    disk = case.disk("builds")
-    what = "free space for builds"
-    if disk is None or disk.free is None:
+    """Free space where builds are made, against what such have taken; and where their inputs are kept."""
+    what, builds, store = "free space for builds", case.disk("builds"), case.disk("store")
+    if builds is None or builds.free is None:
         yield not_run("disk-space", f"{what}: {case.is_unseen('disk of builds') or 'nobody could look'}")
-        return
-    seen = f"{_gib(disk.free)} in {disk.path}{_shared(case, disk)}"
-    if case.recipe is None:
-        yield passed("disk-space", what, seen=seen)
-        return
-    floor = bytes_of(case.recipe.machine.disk_floor)
-    need = disk_need(case)
-    if disk.free < floor:
-        yield failed(
-            "disk-space",
-            f"{what}: a build would wait at once",
-            seen=seen,
-            wanted=f"{_gib(floor)}, which is machine.disk_floor",
-            fix="Free space: `torchbuild store` lists what may go; or move builds with TORCHBUILD_BUILDS.",
-        )
-    elif need is not None and disk.free < need.count + floor:
-        yield warned(
-            "disk-space",
-            f"{what}: such builds have taken more",
-            seen=seen,
-            wanted=f"about {_gib(need.count)} ({need.basis})",
-            fix="Free space: `torchbuild store` lists what may go; or move builds with TORCHBUILD_BUILDS.",
-        )
     else:
-        yield passed("disk-space", what, seen=seen, wanted=f"about {_gib(need.count)}" if need else "")
+        yield _space(case, builds, builds.free, what, disk_need(case))
+    is_own = store is not None and (builds is None or not store.device or store.device != builds.device)
+    if store is not None and store.free is not None and is_own:
+        yield _space(case, store, store.free, "free space for what is fetched", None)
+
+
+def _space(case: Case, disk: Disk, free: int, what: str, need: Amount | None) -> Preflight:
+    floor = bytes_of((case.recipe.machine if case.recipe is not None else Machine()).disk_floor)
+    seen = f"{_gib(free)} in {disk.path}{_shared(case, disk)}"
+    variable = "TORCHBUILD_CACHE" if disk.role == "store" else "TORCHBUILD_BUILDS"
+    fix = f"Free space: `torchbuild store` lists what may go; or move it with {variable}."
+    if free < floor:
+        say = failed if case.recipe is not None else warned
+        told, wanted = f"{what}: a build would wait at once", f"{_gib(floor)}, which is machine.disk_floor"
+        return say("disk-space", told, seen=seen, wanted=wanted, fix=fix)
+    if need is not None and free < need.count + floor:
+        wanted = f"about {_gib(need.count)} ({need.basis})"
+        return warned("disk-space", f"{what}: such builds have taken more", seen=seen, wanted=wanted, fix=fix)
+    return passed("disk-space", what, seen=seen, wanted=f"about {_gib(need.count)}" if need else "")
 
 
 def free_files(case: Case) -> Iterator[Preflight]:
-    """A file system can be full of files and have space left."""
-    fact = space_fact("files")
+    """A file system can be full of files and have space left. How many a build makes is known of torch."""
+    fact, is_torch = space_fact("files"), case.recipe is None or case.recipe.wheel.package == "torch"
     for role in _WRITTEN[:2]:
         disk = case.disk(role)
-        if disk is None or disk.inodes is None or fact is None:
+        if disk is None or disk.inodes is None:
             continue
+        is_counted = fact is not None and role == "builds" and is_torch
+        least = fact.least if fact is not None and is_counted else 1
         what = f"files that can still be made in {disk.path}"
-        if disk.inodes < fact.least:
-            yield failed(
+        if disk.inodes < least:
+            say = failed if case.recipe is not None else warned
+            yield say(
                 "disk-files",
                 what,
                 seen=str(disk.inodes),
-                wanted=f"{fact.least:.0f} ({fact.source})",
+                wanted=f"{least:.0f} ({fact.source})" if fact is not None and is_counted else "some",
                 fix="Remove files there, or move torchbuild's folders: TORCHBUILD_BUILDS, TORCHBUILD_CACHE.",
             )
         else:
@@ -91,12 +88,12 @@ def free_files(case: Case) -> Iterator[Preflight]:
 def disk_rights(case: Case) -> Iterator[Preflight]:
     """Each place can be written, and programs in the build's own can be started."""
     for disk in case.host.disks:
-        what = f"{disk.role} in {disk.path}"
+        what = f"{disk.role} in {disk.obstacle or disk.path}"
         if not disk.is_writable:
             yield failed(
                 "disk-not-writable",
                 f"{what} cannot be written",
-                seen="no right to write, or read-only",
+                seen=_why_not(case, disk),
                 wanted="a folder of yours",
                 fix=_move(disk.role),
             )
@@ -108,6 +105,14 @@ def disk_rights(case: Case) -> Iterator[Preflight]:
                 wanted="a file system where programs start",
                 fix=_move(disk.role),
             )
+        elif disk.role == "temp" and disk.wanted:
+            yield warned(
+                "disk-not-writable",
+                f"{what}: TMPDIR names what is not there; builds here have a folder of their own",
+                seen=f"{disk.wanted} is not there",
+                wanted="a folder of yours",
+                fix=_move(disk.role),
+            )
         elif disk.is_noexec and disk.role == "temp":
             yield warned(
                 "disk-noexec",
@@ -116,7 +121,14 @@ def disk_rights(case: Case) -> Iterator[Preflight]:
                 fix="Set TMPDIR to a folder where programs start, for what you run by hand.",
             )
         else:
-            yield passed("disk-not-writable", what, seen=disk.kind)
+            room = f", {_gib(disk.free)} free" if disk.free is not None else ""
+            yield passed("disk-not-writable", what, seen=f"{disk.kind}{room}")
+
+
+def _why_not(case: Case, disk: Disk) -> str:
+    if disk.obstacle:
+        return f"{disk.obstacle} is no directory"
+    return case.is_unseen(f"disk of {disk.role}") or "no right to write, or read-only"
 
 
 def _move(role: str) -> str:

@@ -55,7 +55,8 @@ def target_driver(case: Case) -> Iterator[Preflight]:
         yield not_run(
             "target-driver",
             f"{what}: the recipe names none",
-            fix='Set target.driver, such as ">=535"; with --target-is-host this machine\'s counts.',
+            fix='Set target.driver, such as ">=535"'
+            + ("; with --target-is-host this machine's counts." if case.host.driver else "."),
         )
         return
     if case.advice is None:
@@ -104,7 +105,7 @@ def _conflict(advice: Advice, conflict: Conflict) -> Preflight:
     first, *rest = conflict.facts
     sources = dict.fromkeys(item.source for item in rest if item.source)
     wanted = "; ".join(item.says for item in rest) + (f" ({'; '.join(sources)})" if sources else "")
-    near = f" It would work with {advice.ways[0].what}." if advice.ways else ""
+    near = f" What would work: {advice.ways[0].what}." if advice.ways else ""
     fix = conflict.fix + near
     if is_proven(conflict):
         return failed(

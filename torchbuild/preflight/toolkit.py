@@ -54,12 +54,17 @@ def real_nvcc(case: Case) -> Iterator[Preflight]:
             "nvcc-of-recipe", f"{what}: it is the builder image's, which `torchbuild lock` looks at"
         )
         return
-    nvcc = next((item for item in case.host.nvccs if _is_below(item, place)), None)
+    nvcc = next((item for item in _there(case) if _is_below(item, place)), None)
     if nvcc is None:
         yield _no_nvcc(case, what, place)
         return
     yield from _release(nvcc, recipe.cuda, what)
     yield from _architectures(nvcc, recipe.cuda, what)
+
+
+def _there(case: Case) -> tuple[Nvcc, ...]:
+    """Those that are more than a name in a variable."""
+    return tuple(item for item in case.host.nvccs if item.kind != "absent")
 
 
 def _is_below(nvcc: Nvcc, place: str) -> bool:
@@ -73,7 +78,7 @@ def _no_nvcc(case: Case, what: str, place: str) -> Preflight:
     why = case.is_unseen("nvcc")
     if why and not case.host.nvccs:
         return not_run("nvcc-of-recipe", f"{what}: {why}")
-    others = ", ".join(f"{item.path} ({item.version or 'of no release'})" for item in case.host.nvccs)
+    others = ", ".join(f"{item.path} ({item.version or 'of no release'})" for item in _there(case))
     return failed(
         "nvcc-of-recipe",
         f"{what} is not there",
@@ -120,7 +125,8 @@ def _architectures(nvcc: Nvcc, cuda: Cuda, what: str) -> Iterator[Preflight]:
     if not nvcc.archs:
         yield not_run("nvcc-architectures", f"{what}: it lists no architectures")
         return
-    wanted = {text: parse_arch(text).virtual for text in cuda.archs}
+    # no release lists the variants of a chip, 90a and 100f: the facts know from which on they are compiled
+    wanted = {text: f"compute_{parse_arch(text).number}" for text in cuda.archs}
     missing = [text for text, virtual in wanted.items() if virtual not in nvcc.archs]
     numbers = sorted(int(item.removeprefix("compute_").rstrip("af") or 0) for item in nvcc.archs)
     listed = f"{nvcc.version or nvcc.path}: compute_{numbers[0]} to compute_{numbers[-1]}"
@@ -141,7 +147,9 @@ def device_compilers(case: Case) -> Iterator[Preflight]:
     """Several nvcc on one machine: a build here takes the recipe's; one by hand takes the first."""
     if case.recipe is not None and (not case.builds_here or not case.has_cuda):
         return
-    found = {item.toolkit or item.real or item.path: item for item in case.host.nvccs}
+    # the recipe's last: nothing but the recipe need lead to it
+    listed = sorted(_there(case), key=lambda item: item.found_by == "recipe")
+    found = {item.toolkit or item.real or item.path: item for item in listed}
     shown = ", ".join(f"{item.path} ({item.version or 'of no release'})" for item in found.values())
     what = "device compilers of this machine"
     if not found and case.is_unseen("nvcc"):

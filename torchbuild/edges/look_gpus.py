@@ -6,7 +6,8 @@ can hang or crash, and nothing else should then end with it.
 
 import json
 import sys
-from typing import Any, Callable, Dict, List
+from collections.abc import Callable
+from typing import Any
 
 __all__ = ["look", "main"]
 
@@ -19,12 +20,12 @@ def main() -> int:
     return 0
 
 
-def look() -> Dict[str, Any]:
+def look() -> dict[str, Any]:
     """``driver``, ``cuda`` as the library's number, ``gpus``, and ``failed``: what each question ran into."""
-    failed = []  # type: List[str]
-    seen = {"driver": "", "cuda": 0, "gpus": [], "failed": failed}  # type: Dict[str, Any]
+    failed: list[str] = []
+    seen: dict[str, Any] = {"driver": "", "cuda": 0, "gpus": [], "failed": failed}
     try:
-        import pynvml  # type: ignore[import-untyped]
+        import pynvml  # type: ignore[import-untyped]  # noqa: PLC0415  it may be missing
     except ImportError as error:
         failed.append(str(error)[:_MOST_SAID])
         return seen
@@ -40,34 +41,34 @@ def look() -> Dict[str, Any]:
     return seen
 
 
-def _asker(pynvml: Any, failed: List[str]) -> Callable[..., Any]:
+def _asker(pynvml: Any, failed: list[str]) -> Callable[..., Any]:  # noqa: ANN401  it has no types
     """Asks one question; a library that is too old for it, or that fails, leaves a word and no answer."""
 
-    def ask(name: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    def ask(name: str, function: Callable[..., Any], *arguments: Any) -> Any:  # noqa: ANN401  as above
         try:
             return function(*arguments)
         except (pynvml.NVMLError, OSError, AttributeError, ValueError) as error:
-            failed.append(("%s: %s" % (name, error))[:_MOST_SAID])
+            failed.append((f"{name}: {error}")[:_MOST_SAID])
             return None
 
     return ask
 
 
-def _gpu(pynvml: Any, index: int, ask: Callable[..., Any]) -> Dict[str, Any]:
-    handle = ask("GPU %d" % index, pynvml.nvmlDeviceGetHandleByIndex, index)
+def _gpu(pynvml: Any, index: int, ask: Callable[..., Any]) -> dict[str, Any]:  # noqa: ANN401  as above
+    handle = ask(f"GPU {index}", pynvml.nvmlDeviceGetHandleByIndex, index)
     if handle is None:
         return {}
-    capability = ask("capability of GPU %d" % index, pynvml.nvmlDeviceGetCudaComputeCapability, handle)
-    memory = ask("memory of GPU %d" % index, pynvml.nvmlDeviceGetMemoryInfo, handle)
+    capability = ask(f"capability of GPU {index}", pynvml.nvmlDeviceGetCudaComputeCapability, handle)
+    memory = ask(f"memory of GPU {index}", pynvml.nvmlDeviceGetMemoryInfo, handle)
     return {
-        "name": _text(ask("name of GPU %d" % index, pynvml.nvmlDeviceGetName, handle)),
-        "uuid": _text(ask("number of GPU %d" % index, pynvml.nvmlDeviceGetUUID, handle)),
+        "name": _text(ask(f"name of GPU {index}", pynvml.nvmlDeviceGetName, handle)),
+        "uuid": _text(ask(f"number of GPU {index}", pynvml.nvmlDeviceGetUUID, handle)),
         "capability": 10 * capability[0] + capability[1] if capability else None,
         "memory": int(memory.total) if memory else None,
     }
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     """Releases of the package differ in whether a name is text or bytes."""
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value or "")
 

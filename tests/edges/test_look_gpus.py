@@ -12,7 +12,7 @@ import pytest
 
 from tests.edges.nvml_stand_in import compiled
 
-LOOK = Path(__file__).parents[2] / "torchbuild" / "shim" / "look_gpus.py"
+LOOK = Path(__file__).parents[2] / "torchbuild" / "edges" / "look_gpus.py"
 
 
 def look(folder: Path | None) -> dict[str, Any]:
