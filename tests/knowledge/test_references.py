@@ -110,6 +110,17 @@ class Module:
         known = set(_literals(node)) or set(self.constants.get(getattr(node, "id", ""), ()))
         return known or ({HANDED_ON} if "reference" in ast.unparse(node) else set())
 
+    def findings_of_a_guest(self) -> Iterator[str]:
+        """References of findings that a script of the build writes as JSON: it has no class for them."""
+        for node in ast.walk(self.tree) if self.room == "shim" else ():
+            for key, value in zip(node.keys, node.values, strict=True) if isinstance(node, ast.Dict) else ():
+                if (
+                    isinstance(key, ast.Constant)
+                    and key.value == "reference"
+                    and isinstance(value, ast.Constant)
+                ):
+                    yield str(value.value)
+
     def name_of_run_time_check(self) -> Iterator[str]:
         """A module of run-time checks gives its findings the name `smoke-NAME`."""
         if self.room == "smoke" and "NEEDS" in self.constants:
@@ -153,7 +164,7 @@ def _used() -> dict[str, dict[str, set[str]]]:
     for module in _modules():
         carriers[module.room] |= {name: sink for name, sink in module.carriers().items() if name[0] != "_"}
     for module in _modules():
-        for reference in module.name_of_run_time_check():
+        for reference in (*module.name_of_run_time_check(), *module.findings_of_a_guest()):
             used[reference]["check"].add(str(module.path))
         sinks = {name: (0, name) for name in FAMILIES} | carriers[module.room] | module.carriers()
         sinks |= {name: (NAMED_ONLY, family) for name, family in OTHER_FAMILIES.items()}
