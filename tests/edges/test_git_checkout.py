@@ -177,7 +177,7 @@ def test_whoever_interrupts_ends_all_checkouts(
     slow.parent.mkdir()
     os.mkfifo(reached)
     slow.write_text(
-        f'#!/bin/sh\ncase "$*" in *" checkout "*{commits[1]}*) : > {reached}; sleep 30; : > {ended};; esac\n'
+        f'#!/bin/sh\ncase "$*" in *" checkout "*{commits[1]}*) : > {reached}; sleep 600; : > {ended};; esac\n'
         f'exec {shutil.which("git")} "$@"\n'
     )
     slow.chmod(0o755)
