@@ -26,7 +26,7 @@ def timed(argv: list[str], *, check: bool = True) -> Row:
 
 
 def in_turns(steps: Mapping[str, Callable[[], list[Row]]], runs: int) -> Times:
-    """Each step's rows; after one run of each that is not counted, files and bytecode are where they will be."""
+    """Each step's rows; one run of each before them is not counted: files and bytecode are then in place."""
     rows: Times = {name: [] for name in steps}
     for step in steps.values():
         step()

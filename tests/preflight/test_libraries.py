@@ -84,7 +84,7 @@ def test_a_library_without_code_for_the_oldest_chip_fails() -> None:
 
 
 def test_a_library_that_is_older_than_a_chip_is_told_as_well() -> None:
-    """cuDNN 9.5 knows no Blackwell; where the facts said so already, it is told once."""
+    """CuDNN 9.5 knows no Blackwell; where the facts said so already, it is told once."""
     text = CUDA.replace("12.4.1", "12.8.1").replace('"7.5"', '"12.0"')
     text += '[cudnn]\nversion = "9.5.1.17"\nfrom = "wheels"\n'
 

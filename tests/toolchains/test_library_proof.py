@@ -124,7 +124,7 @@ def test_a_release_that_dropped_a_chip_is_suspected() -> None:
 
 
 def test_a_release_that_is_older_than_a_chip_is_suspected_too() -> None:
-    """cuDNN 9.5 has no code for Blackwell, as the solver and doctor say; all three ask the same row."""
+    """CuDNN 9.5 has no code for Blackwell, as the solver and doctor say; all three ask the same row."""
     wanted = WANTED.model_copy(update={"archs": ("9.0", "12.0")})
 
     finding = judged(SEEN, "9.5.1.17", "cudnn", wanted)["library-chips"]
