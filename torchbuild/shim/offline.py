@@ -137,7 +137,7 @@ class _Guard:
                 signal.signal(number, lambda _number, _frame: None)
         if signal.getsignal(signal.SIGTERM) != signal.SIG_IGN:
             signal.signal(signal.SIGTERM, lambda number, _frame: self._command.send(number))
-        # A handler runs in our first thread, which may be about to sleep, and another may be given the signal.
+        # A handler runs in our first thread. That may be about to sleep, or another be given the signal.
         self._woken, wake = os.pipe()
         for end in (self._woken, wake):
             os.set_blocking(end, False)
