@@ -1,7 +1,7 @@
 """Memory and registers of a function that is followed on paper: numbers, and what is not known.
 
-Addresses of the library are its own; stack and heap lie where no library is. What was never written and is
-not in the file is not known, and neither is what is computed from it.
+Addresses of the library are its own; stack and heap lie where no library is, registers below zero. What was
+never written and is not in the file is not known, and neither is what is computed from it.
 """
 
 from __future__ import annotations
@@ -229,7 +229,7 @@ class Frame:
     def _byte(self, address: int) -> int | None:
         if address in self._written:
             return self._written[address]
-        if self.is_stack(address) or self._is_heap(address):
+        if address < 0 or self.is_stack(address) or self._is_heap(address):
             return None
         part = self._image.part(address)
         if part is None or (part.is_writable and address < part.address + part.size):
@@ -237,7 +237,7 @@ class Frame:
         return self._image.bytes_at(address, 1)[0]
 
     def _can_write(self, address: int) -> bool:
-        return self.is_stack(address) or self._is_heap(address) or self._is_static(address)
+        return address < 0 or self.is_stack(address) or self._is_heap(address) or self._is_static(address)
 
     def _is_heap(self, address: int | None) -> bool:
         return address is not None and HEAP <= address < self._next
