@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import argparse
 import os
-import resource
 import statistics
-import subprocess
 import sys
-import time
+from functools import partial
 from pathlib import Path
+
+from turns import Row, in_turns, print_table, timed
 
 __all__ = ["main"]
 
@@ -20,9 +20,6 @@ TORCHBUILD = Path(sys.executable).with_name("torchbuild")
 RECIPE = Path(__file__).resolve().parents[1] / "recipes" / "debian" / "torch-2.6-cu124-sm90.toml"
 PROMISED_S = 2.0
 """Without a GPU."""
-
-Row = tuple[float, float]
-"""Wall and processor seconds."""
 
 
 def main() -> int:
@@ -32,14 +29,9 @@ def main() -> int:
     parser.add_argument("--torch-python", help="an interpreter that has torch, for the competitor")
     options = parser.parse_args()
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    rows = measured(_commands(options.torch_python), options.runs)
-    print(
-        f"{options.runs} runs each, load {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors, seconds\n"
-    )
-    print("| command | wall, least | wall, median | processor, least |\n|---|---|---|---|")
-    for name, times in rows.items():
-        wall = sorted(item[0] for item in times)
-        print(f"| {name} | {wall[0]:.3f} | {statistics.median(wall):.3f} | {min(t[1] for t in times):.3f} |")
+    commands = _commands(options.torch_python)
+    rows = in_turns({name: partial(_row, argv) for name, argv in commands.items()}, options.runs)
+    print_table(rows, options.runs)
     medians = {name: statistics.median(item[0] for item in times) for name, times in rows.items()}
     ours, theirs = list(medians)[1], list(medians)[-1]
     print(f"\n{ours} / {theirs}: {medians[ours] / medians[theirs]:.2f}")
@@ -58,22 +50,8 @@ def _commands(torch_python: str | None) -> dict[str, list[str]]:
     return commands
 
 
-def measured(commands: dict[str, list[str]], runs: int) -> dict[str, list[Row]]:
-    """Every command's times, taken in turns, so that a busy minute falls on all of them alike."""
-    rows: dict[str, list[Row]] = {name: [] for name in commands}
-    for argv in commands.values():
-        _timed(argv)  # files and bytecode are where they will be
-    for _ in range(runs):
-        for name, argv in commands.items():
-            rows[name].append(_timed(argv))
-    return rows
-
-
-def _timed(argv: list[str]) -> Row:
-    before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-    subprocess.run(argv, check=True, capture_output=True)
-    seconds, after = time.monotonic() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
-    return seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+def _row(argv: list[str]) -> list[Row]:
+    return [timed(argv)]
 
 
 if __name__ == "__main__":

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import argparse
 import os
-import resource
-import statistics
 import subprocess
 import sys
 import tempfile
-import time
+from functools import partial
 from pathlib import Path
+
+from turns import Row, Times, in_turns, print_table, timed
 
 __all__ = ["main"]
 
@@ -42,9 +42,6 @@ checked = "2026-11-30"
 MOST_S = 1.0
 """What a person waits for an answer."""
 
-Row = tuple[float, float]
-"""Wall and processor seconds."""
-
 
 def main() -> int:
     """Measure and print; exit code 1 where a recipe takes more than a second at its best."""
@@ -55,25 +52,11 @@ def main() -> int:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     with tempfile.TemporaryDirectory(prefix="torchbuild-init-") as folder:
         rows = measured(Path(folder), options.runs)
-    base = _least(rows["`torchbuild --version`"])
-    print(
-        f"{options.runs} runs each, load {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors, seconds\n"
-    )
-    print("| command | wall, least | wall, median | processor, least | the same / `torchbuild --version` |")
-    print("|---|---|---|---|---|")
-    for name, times in rows.items():
-        wall, least = [item[0] for item in times], _least(times)
-        print(
-            f"| {name} | {min(wall):.3f} | {statistics.median(wall):.3f} | {least:.3f} | {least / base:.1f} |"
-        )
+    print_table(rows, options.runs, base="`torchbuild --version`")
     return 0 if min(item[0] for item in rows["a recipe"]) <= MOST_S else 1
 
 
-def _least(times: list[Row]) -> float:
-    return min(processor for _, processor in times)
-
-
-def measured(folder: Path, runs: int) -> dict[str, list[Row]]:
+def measured(folder: Path, runs: int) -> Times:
     """Every command's times, taken in turns, so that a busy minute falls on all of them alike."""
     facts = folder / "facts"
     facts.mkdir()
@@ -89,18 +72,11 @@ def measured(folder: Path, runs: int) -> dict[str, list[Row]]:
         "`torchbuild --version`": (TORCHBUILD, "--version"),
         "`python -c pass`": (sys.executable, "-c", "pass"),
     }
-    rows: dict[str, list[Row]] = {name: [] for name in commands}
-    for _ in range(runs):
-        for name, words in commands.items():
-            rows[name].append(_timed([str(word) for word in words]))
-    return rows
+    return in_turns({name: partial(_row, words) for name, words in commands.items()}, runs)
 
 
-def _timed(argv: list[str]) -> Row:
-    before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-    subprocess.run(argv, check=False, capture_output=True)
-    seconds, after = time.monotonic() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
-    return seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+def _row(words: tuple[object, ...]) -> list[Row]:
+    return [timed([str(word) for word in words], check=False)]  # a refusal is one of them
 
 
 if __name__ == "__main__":

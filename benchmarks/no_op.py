@@ -8,14 +8,13 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
-import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
+
+from turns import Row, Times, in_turns, print_table, timed
 
 from torchbuild.edges.local import LocalExecutor
 from torchbuild.model.command import Command
@@ -37,9 +36,6 @@ print(json.dumps(rows))
 """
 """Runs inside the build, where the paths of the build tree exist."""
 
-Row = tuple[float, float]
-"""Wall and processor seconds."""
-
 
 def main() -> int:
     """Measure and print; exit code 1 where the fast check takes more than half a second at its best."""
@@ -49,31 +45,22 @@ def main() -> int:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="torchbuild-no-op-") as temporary:
         rows = measured(options.folder or Path(temporary), options.runs)
-    print(
-        f"{options.runs} runs each, load {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors, seconds\n"
-    )
-    print("| command | wall, least | wall, median | processor, least |\n|---|---|---|---|")
-    for name, times in rows.items():
-        wall = sorted(item[0] for item in times)
-        print(f"| {name} | {wall[0]:.3f} | {statistics.median(wall):.3f} | {min(t[1] for t in times):.3f} |")
+    print_table(rows, options.runs)
     return 0 if min(item[0] for item in rows["`torchbuild build`"]) <= 0.5 else 1  # noqa: PLR2004  the promise
 
 
-def measured(folder: Path, runs: int) -> dict[str, list[Row]]:
+def measured(folder: Path, runs: int) -> Times:
     """Every command's times, taken in turns, so that a busy minute falls on all of them alike."""
     build = _build(folder)
     ended = json.loads(_run([*build, "--json"]).stdout)
     root = folder / "builds" / ended["run"] / "root"
     commands: dict[str, Callable[[], list[Row]]] = {
-        "`torchbuild build`": lambda: [_timed(build)],
-        "`torchbuild build --paranoid`": lambda: [_timed([*build, "--paranoid"])],
-        "`torchbuild --version`": lambda: [_timed([str(TORCHBUILD), "--version"])],
-        "`python -c pass`": lambda: [_timed([sys.executable, "-c", "pass"])],
+        "`torchbuild build`": lambda: [timed(build)],
+        "`torchbuild build --paranoid`": lambda: [timed([*build, "--paranoid"])],
+        "`torchbuild --version`": lambda: [timed([str(TORCHBUILD), "--version"])],
+        "`python -c pass`": lambda: [timed([sys.executable, "-c", "pass"])],
     }
-    rows: dict[str, list[Row]] = {name: [] for name in commands}
-    for _ in range(runs):
-        for name, measure in commands.items():
-            rows[name] += measure()
+    rows = in_turns(commands, runs)
     rows["`ninja -n` of the same build tree"] = _ninja(root, folder, runs)
     return rows
 
@@ -93,13 +80,6 @@ def _build(folder: Path) -> list[str]:
 
 def _run(argv: list[str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(argv, check=True, text=True, stdout=subprocess.PIPE)
-
-
-def _timed(argv: list[str]) -> Row:
-    before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-    subprocess.run(argv, check=True, capture_output=True)
-    seconds, after = time.monotonic() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
-    return seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def _ninja(root: Path, folder: Path, runs: int) -> list[Row]:

@@ -7,7 +7,7 @@ import zipfile
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory
 
 __all__ = ["SETTINGS", "compiled", "settings_source", "torch_members", "write_wheel"]
 
@@ -74,14 +74,15 @@ const std::map<std::string, std::string>& GetBuildOptions() {{
 @cache
 def compiled(source: str, options: tuple[str, ...] = ("-O2",), needed: tuple[str, ...] = ()) -> bytes:
     """A shared library of C++ source; `needed` are sonames that it asks for."""
-    folder = Path(mkdtemp(prefix="torch-like-"))
-    for name in needed:
-        stub = ["gcc", "-shared", "-fPIC", "-x", "c", "-", "-o", name, f"-Wl,-soname,{name}"]
-        subprocess.run(stub, input=b"", check=True, cwd=folder)
-    links = ["-Wl,--no-as-needed", *needed] if needed else []
-    command = ["g++", "-std=c++17", "-shared", "-fPIC", *options, "-x", "c++", "-", "-x", "none", *links]
-    subprocess.run([*command, "-o", "out.so"], input=source.encode(), check=True, cwd=folder)
-    return (folder / "out.so").read_bytes()
+    with TemporaryDirectory(prefix="torch-like-") as name:
+        folder = Path(name)
+        for soname in needed:
+            stub = ["gcc", "-shared", "-fPIC", "-x", "c", "-", "-o", soname, f"-Wl,-soname,{soname}"]
+            subprocess.run(stub, input=b"", check=True, cwd=folder)
+        links = ["-Wl,--no-as-needed", *needed] if needed else []
+        command = ["g++", "-std=c++17", "-shared", "-fPIC", *options, "-x", "c++", "-", "-x", "none", *links]
+        subprocess.run([*command, "-o", "out.so"], input=source.encode(), check=True, cwd=folder)
+        return (folder / "out.so").read_bytes()
 
 
 def torch_members(settings: Mapping[str, str] = SETTINGS) -> dict[str, bytes]:

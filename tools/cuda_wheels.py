@@ -5,32 +5,26 @@ the halves of the compiler (nvvm, crt) with it: here every part is pinned, and e
 processor families have. Needs the network; nothing else in the repository runs it.
 """
 
-# ruff: noqa: INP001, T201, TID251  a script of the repository
+# ruff: noqa: INP001  a script of the repository
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
-import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
+from index_table import DATA, ask_pip, keep_table, releases
 from packaging.requirements import Requirement
 from packaging.version import Version
-
-from torchbuild.edges.package_index import machine_index
 
 __all__ = ["exact", "main", "pins", "table", "wanted"]
 
 META = "cuda-toolkit"
 FIRST = 13
 """The first major release whose wheels bring nvcc."""
-TABLE = Path(__file__).resolve().parents[1] / "torchbuild" / "knowledge" / "data" / "cuda_wheels.toml"
+TABLE = DATA / "cuda_wheels.toml"
 MACHINES = ("aarch64", "x86_64")
 PARTS = (
     "nvidia-cublas",
@@ -60,24 +54,11 @@ PARTS = (
 
 def main() -> int:
     """Exit code 0 where the table is what the index says; with ``--check`` nothing is written."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="only say whether the table is up to date")
-    options = parser.parse_args()
-    old = TABLE.read_text(encoding="utf-8")
-    new = _head(old) + "".join(table(version, _parts(version)) for version in _releases())
-    if re.sub(r'checked = ".*"', "", new) == re.sub(r'checked = ".*"', "", old):
-        return 0
-    if options.check:
-        print(f"{TABLE} is not what the index says: run tools/cuda_wheels.py", file=sys.stderr)
-        return 1
-    TABLE.write_text(new, encoding="utf-8")
-    print(TABLE)
-    return 0
+    return keep_table(__doc__ or "", TABLE, "[[release]]", _rows)
 
 
-def _head(text: str) -> str:
-    """What is written by hand: all before the first release."""
-    return text.partition("[[release]]")[0]
+def _rows() -> str:
+    return "".join(table(version, _parts(version)) for version in _releases())
 
 
 def wanted(requires: list[str], machine: str) -> dict[str, Requirement]:
@@ -122,10 +103,8 @@ checked = "{datetime.now(UTC).date()}"
 
 def _releases() -> Iterator[str]:
     """Versions of the meta package whose wheels bring nvcc, oldest first."""
-    lines = _pip("index", "versions", META).splitlines()
-    (known,) = (line for line in lines if line.startswith("Available versions:"))
-    texts = known.partition(":")[2].replace(",", " ").split()
-    yield from sorted((text for text in texts if Version(text).major >= FIRST), key=Version)
+    known = releases(ask_pip("index", "versions", META))
+    yield from (text for text in known if Version(text).major >= FIRST)
 
 
 def _parts(meta: str) -> dict[str, str]:
@@ -134,7 +113,7 @@ def _parts(meta: str) -> dict[str, str]:
     Raises:
         SystemExit: they differ, or one of the compiler's halves is not its own.
     """
-    report = json.loads(_pip(*_DRY, f"{META}=={meta}"))
+    report = json.loads(ask_pip(*_DRY, f"{META}=={meta}"))
     requires = report["install"][0]["metadata"]["requires_dist"]
     found = {machine: _found(wanted(requires, machine), machine) for machine in MACHINES}
     first, *others = found.values()
@@ -147,20 +126,10 @@ def _found(parts: dict[str, Requirement], machine: str) -> dict[str, str]:
     tags = [f"--platform=manylinux_2_{minor}_{machine}" for minor in range(39, 4, -1)]
     tags += [f"--platform=manylinux{year}_{machine}" for year in ("2014", "2010", "1")]
     only = ("--only-binary=:all:", "--target=/nonexistent", *tags)
-    return pins(json.loads(_pip(*_DRY, *only, *(exact(item) for item in parts.values()))))
+    return pins(json.loads(ask_pip(*_DRY, *only, *(exact(item) for item in parts.values()))))
 
 
 _DRY = ("install", "--dry-run", "--ignore-installed", "--no-deps", "--quiet", "--report=-")
-
-
-def _pip(*words: str) -> str:
-    """What pip answers; the machine's own constraints and folders of wheels do not count."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PIP_")}
-    index = machine_index()
-    argv = [sys.executable, "-m", "pip", *words, f"--index-url={index.index_url}"]
-    argv += [f"--cert={index.ca_file}"] if index.ca_file else []
-    quiet = {"PIP_CONFIG_FILE": os.devnull, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
-    return subprocess.run(argv, env=kept | quiet, stdout=subprocess.PIPE, check=True, text=True).stdout
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ from torchbuild.edges.host_files import HostFiles
 from torchbuild.edges.host_limits import (
     Memory,
     cores_of,
-    group_folders,
     limits_of,
     meminfo,
     memory_of,
@@ -46,41 +45,6 @@ def test_the_table_of_memory_is_in_bytes() -> None:
     assert "x" not in meminfo(MEMINFO)
 
 
-@pytest.mark.parametrize(
-    ("cgroup", "mounts", "controller", "folders"),
-    [
-        (
-            "0::/user.slice/job\n",
-            SECOND,
-            "memory",
-            (
-                ("/sys/fs/cgroup/user.slice/job", False),
-                ("/sys/fs/cgroup/user.slice", False),
-                ("/sys/fs/cgroup", False),
-            ),
-        ),
-        ("0::/\n", SECOND, "cpu", (("/sys/fs/cgroup", False),)),
-        ("0::/../../x\n", SECOND, "cpu", (("/sys/fs/cgroup/x", False), ("/sys/fs/cgroup", False))),
-        (
-            "4:memory:/job\n3:cpuacct,cpu:/job\n0::/\n",
-            FIRST,
-            "cpu",
-            (("/sys/fs/cgroup/cpu,cpuacct/job", True), ("/sys/fs/cgroup/cpu,cpuacct", True)),
-        ),
-        ("4:memory:/docker/abc\n", DOCKER_FIRST, "memory", (("/sys/fs/cgroup/memory", True),)),
-        ("4:memory:/elsewhere\n", DOCKER_FIRST, "memory", (("/sys/fs/cgroup/memory", True),)),
-        ("", SECOND, "memory", ()),
-        ("0::/x\n", "", "memory", ()),
-    ],
-    ids=["nested", "own root", "outside", "version 1", "docker", "another part", "no groups", "no mount"],
-)
-def test_groups_are_found_up_to_their_mount(
-    cgroup: str, mounts: str, controller: str, folders: tuple[tuple[str, bool], ...]
-) -> None:
-    """Both versions of the kernel's interface, in containers too."""
-    assert group_folders(cgroup, mounts, controller) == folders
-
-
 def test_without_groups_the_machine_is_the_limit(tmp_path: Path) -> None:
     """All that the kernel says is free."""
     assert memory_of(laid(tmp_path, {})) == Memory(16000 * 1024, None, 8000 * 1024, 100 * 1024)
@@ -97,8 +61,7 @@ def test_the_smallest_limit_on_the_way_up_counts(tmp_path: Path) -> None:
             "/sys/fs/cgroup/slice/job/memory.max": "max\n",
             "/sys/fs/cgroup/slice/memory.max": f"{6 * MIB}\n",
             "/sys/fs/cgroup/slice/memory.high": f"{4 * MIB}\n",
-            "/sys/fs/cgroup/slice/memory.current": f"{3 * MIB}\n",
-            "/sys/fs/cgroup/slice/memory.stat": f"anon 5\ninactive_file {2 * MIB}\n",
+            "/sys/fs/cgroup/slice/memory.stat": f"anon {MIB}\ninactive_file {2 * MIB}\n",
         },
     )
     seen = memory_of(files)
@@ -118,8 +81,7 @@ def test_limits_of_version_1_are_read(tmp_path: Path) -> None:
 
     texts |= {
         f"{folder}/job/memory.limit_in_bytes": f"{5 * MIB}\n",
-        f"{folder}/job/memory.usage_in_bytes": f"{9 * MIB}\n",
-        f"{folder}/job/memory.stat": f"total_inactive_file {1 * MIB}\n",
+        f"{folder}/job/memory.stat": f"total_rss {9 * MIB}\ntotal_inactive_file {1 * MIB}\n",
     }
     assert memory_of(laid(tmp_path, texts))[1:3] == (5 * MIB, 0)
 

@@ -83,6 +83,17 @@ def test_a_library_without_code_for_the_oldest_chip_fails() -> None:
     assert "sm_60" in item.wanted
 
 
+def test_a_library_that_is_older_than_a_chip_is_told_as_well() -> None:
+    """CuDNN 9.5 knows no Blackwell; where the facts said so already, it is told once."""
+    text = CUDA.replace("12.4.1", "12.8.1").replace('"7.5"', '"12.0"')
+    text += '[cudnn]\nversion = "9.5.1.17"\nfrom = "wheels"\n'
+
+    item = outcome(for_the_chips(case(text)), "library-without-chip")
+
+    assert item.outcome in ("failed", "warned")
+    assert "sm_120" in item.what
+
+
 SYSTEM = CUDA.replace('from = "redist"', 'from = "system"\npath = "/opt/cuda"') + (
     '[nccl]\nfrom = "system"\nversion = "2.18.3"\n'
 )

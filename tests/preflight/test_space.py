@@ -28,6 +28,17 @@ def test_space_is_compared_with_what_such_builds_have_taken(free: int, wanted: s
     assert item.outcome == wanted
 
 
+def test_what_is_wanted_is_more_than_what_is_there() -> None:
+    """The floor counts: a disk with a little more than builds took is told the sum, not a smaller number."""
+    low = outcome(free_space(case(CUDA, machine=with_builds(free=9 * GIB))), "disk-space")
+    whole = float(low.wanted.split(" GiB")[0])
+    nearly = outcome(free_space(case(CUDA, machine=with_builds(free=int((whole - 0.2) * GIB)))), "disk-space")
+
+    assert nearly.outcome == "warned"
+    assert float(nearly.seen.split(" GiB")[0]) < whole
+    assert "machine.disk_floor" in nearly.wanted
+
+
 def test_the_store_needs_space_too() -> None:
     """What is fetched lies there; one file system with the builds is told once."""
     tiny, roomy = disk("store", free=1 << 20, device="0:9"), disk("builds")

@@ -119,8 +119,17 @@ def test_a_release_that_dropped_a_chip_is_suspected() -> None:
 
     finding = judged(SEEN, "9.11.0.98", "cudnn", wanted)["library-chips"]
 
-    assert (finding.outcome, finding.seen, finding.wanted) == ("warned", "7.5", "6.1")
+    assert (finding.outcome, finding.seen, finding.wanted) == ("warned", "sm_75 to sm_121", "6.1")
     assert judged(SEEN, "9.10.2.21", "cudnn", wanted)["library-chips"].outcome == "passed"
+
+
+def test_a_release_that_is_older_than_a_chip_is_suspected_too() -> None:
+    """CuDNN 9.5 has no code for Blackwell, as the solver and doctor say; all three ask the same row."""
+    wanted = WANTED.model_copy(update={"archs": ("9.0", "12.0")})
+
+    finding = judged(SEEN, "9.5.1.17", "cudnn", wanted)["library-chips"]
+
+    assert (finding.outcome, finding.wanted) == ("warned", "12.0")
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,14 @@ TOOL = Path(__file__).parents[2] / "tools" / "cuda_wheels.py"
 
 @pytest.fixture(scope="module")
 def tool() -> ModuleType:
-    """The script, as a module."""
+    """The script, as a module; what the tools share lies beside it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(TOOL.parent))
+        return loaded()
+
+
+def loaded() -> ModuleType:
+    """The script, imported."""
     spec = importlib.util.spec_from_file_location("cuda_wheels_tool", TOOL)
     assert spec is not None
     assert spec.loader is not None

@@ -18,7 +18,14 @@ Available versions: 2.27.3, 2.26.2.post1, 2.26.2, 2.9.8
 
 @pytest.fixture(scope="module")
 def tool() -> ModuleType:
-    """The script, as a module."""
+    """The script, as a module; what the tools share lies beside it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(TOOL.parent))
+        return loaded()
+
+
+def loaded() -> ModuleType:
+    """The script, imported."""
     spec = importlib.util.spec_from_file_location("library_releases_tool", TOOL)
     assert spec is not None
     assert spec.loader is not None

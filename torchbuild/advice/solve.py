@@ -14,13 +14,15 @@ from torchbuild.advice.toolkits import Against, against, candidates
 from torchbuild.advice.ways import ways_out
 from torchbuild.advice.wish import Wish
 from torchbuild.knowledge.cuda import CudaRelease, cuda_releases
+from torchbuild.knowledge.fact import table_cache
 from torchbuild.knowledge.torch_releases import torch_line
 
 __all__ = ["solve"]
 
 
+@table_cache
 def solve(wish: Wish) -> Advice:
-    """What to build for a wish, or why nothing can be and what could instead.
+    """What to build for a wish, or why nothing can be and what could instead. Asked again, it is remembered.
 
     The toolkit is the newest that torch was released with and that nothing rules out; where there is none,
     the newest other. What upstream's own binaries hold is information, never a constraint.

@@ -18,7 +18,7 @@ from torchbuild.model.driver import parse_driver
 from torchbuild.model.host import Gpu, Host
 from torchbuild.resolve.overrides import Override
 
-__all__ = ["Asked", "wish_for"]
+__all__ = ["Asked", "own_machine", "wish_for"]
 
 _AUTO = "auto"
 _MACHINES = ("x86_64", "aarch64")
@@ -112,7 +112,7 @@ def wish_for(
     if (wish.get("cuda") or (has_cuda and not asked.is_cpu)) and not (wish.get("gpus") or wish.get("archs")):
         raise _no_archs(asked)
     wish.setdefault("torch", _newest())
-    wish.setdefault("machine", _own_machine())
+    wish.setdefault("machine", own_machine())
     wish["driver"] = _lowest(str(wish.get("driver", "")))
     return Wish.model_validate(wish), tuple(machine.notes)
 
@@ -285,7 +285,8 @@ def _newest() -> str:
     return line.releases[-1] if line.releases else line.minor
 
 
-def _own_machine() -> str:
+def own_machine() -> str:
+    """This machine's processor family, where a wheel can be for it; else the first that one can be for."""
     here = platform.machine()
     return here if here in _MACHINES else _MACHINES[0]
 

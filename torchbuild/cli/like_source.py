@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import platform
 import re
 import sys
 import threading
@@ -18,6 +17,7 @@ from packaging.utils import parse_wheel_filename
 from packaging.version import Version
 
 from torchbuild.advice.like_official import official_likeness, official_names
+from torchbuild.cli.init_wish import own_machine
 from torchbuild.errors import FetchError, UsageError
 from torchbuild.inspection.likeness import likeness_of, read_likeness
 from torchbuild.inspection.likeness_source import find_installed, opened_archive
@@ -42,7 +42,6 @@ _SPEC = re.compile(
 )
 _INTERPRETER = re.compile(r"python[0-9.]*t?")
 _UPSTREAM = "torch-wheels"
-_MACHINES = ("x86_64", "aarch64")
 _LONGEST_PAUSE_S = 0.5
 
 
@@ -109,7 +108,7 @@ def _place(text: str) -> Path:
 def _of_release(spec: re.Match[str], source: LikeSource) -> Likeness:
     """By the index; where that has no answer, by the facts, which say so."""
     version, local = spec["version"], (spec["local"] or "").lower()
-    machine = source.machine or _own_machine()
+    machine = source.machine or own_machine()
     try:
         return _by_index(version, local, source, machine)
     except (FetchError, UsageError) as error:
@@ -122,11 +121,6 @@ def _of_release(spec: re.Match[str], source: LikeSource) -> Likeness:
             error.why = (*error.why, f"known without an index: {', '.join(names)}")
             error.fix = f"{error.fix} Or name one of those that are known."
         raise
-
-
-def _own_machine() -> str:
-    own = platform.machine()
-    return own if own in _MACHINES else _MACHINES[0]
 
 
 def _by_index(version: str, local: str, source: LikeSource, machine: str) -> Likeness:

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from torchbuild.knowledge.cuda import installer_fact
+from torchbuild.knowledge.misleading_variables import misleading_variables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,20 +16,6 @@ if TYPE_CHECKING:
 __all__ = ["foreign_logs", "misleading", "proxies_of", "without_credentials"]
 
 _PROXIES = ("http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy")
-_EXACT = frozenset(
-    {
-        *("AR", "AS", "CC", "CPP", "CXX", "LD", "NM", "RANLIB", "CUDACXX", "CUDAHOSTCXX", "LDSHARED"),
-        *("CFLAGS", "CPPFLAGS", "CUDAFLAGS", "CXXFLAGS", "LDFLAGS", "MAKEFLAGS", "MAX_JOBS"),
-        *("CPATH", "CPLUS_INCLUDE_PATH", "C_INCLUDE_PATH", "LIBRARY_PATH", "LD_RUN_PATH", "DESTDIR"),
-        *("LD_LIBRARY_PATH", "LD_PRELOAD", "PKG_CONFIG_LIBDIR", "PKG_CONFIG_PATH"),
-        *("PYTHONHOME", "PYTHONPATH", "PYTHONUSERBASE", "VIRTUAL_ENV", "CONDA_PREFIX"),
-    }
-)
-_BEGINS = (
-    *("ATEN_", "BLAS_", "BUILD_", "CAFFE2_", "CCACHE_", "CMAKE_", "CUDA_", "CUDAToolkit_", "CUDNN_"),
-    *("CUSPARSELT_", "LAPACK_", "MAGMA_", "MKL_", "NCCL_", "NVCC_", "NVTOOLSEXT_", "ONNX_", "OpenBLAS_"),
-    *("PYTORCH_", "Python3_", "Python_", "PYTHON_", "SCCACHE_", "SKBUILD_", "TORCH_", "USE_"),
-)
 _MOST = 2000
 
 
@@ -55,7 +42,7 @@ def misleading(environ: Mapping[str, str]) -> dict[str, str]:
     redactor = Redactor(secrets_of(environ))
     found = {}
     for name in sorted(environ):
-        if name in _EXACT or name.startswith(_BEGINS):
+        if misleading_variables().holds(name):
             line = redactor.redact(f"{name}={environ[name]}")
             found[name] = line.partition("=")[2][:_MOST]
     return found

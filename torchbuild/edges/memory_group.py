@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from torchbuild.errors import HostError
+from torchbuild.shim.control_groups import group_chains
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,18 +56,12 @@ def memory_group(gib: float) -> Iterator[Path]:
 
 
 def _own_group() -> Path:
-    """The directory of the memory group that we are in."""
-    groups = [line.split(":", 2) for line in Path("/proc/self/cgroup").read_text().splitlines()]
-    for mount in Path("/proc/self/mountinfo").read_text().splitlines():
-        fields, _, kind = mount.partition(" - ")
-        root, point = fields.split(" ")[3:5]
-        name, _, options = kind.partition(" ")
-        is_first = name == "cgroup" and "memory" in options.split(" ")[-1].split(",")
-        for _, controllers, path in groups:
-            if ("memory" in controllers.split(",")) if is_first else (name == "cgroup2" and not controllers):
-                below = path.removeprefix(root if root != "/" else "").lstrip("/")
-                if is_first or "memory" in (Path(point) / below / "cgroup.controllers").read_text().split():
-                    return Path(point) / below
+    """The directory of the memory group that we are in: not one above it, which is others' too."""
+    own, mounts = (Path(f"/proc/self/{name}").read_text() for name in ("cgroup", "mountinfo"))
+    for folders, is_first in group_chains(own, mounts, "memory"):
+        group = Path(folders[0])
+        if is_first or "memory" in (group / "cgroup.controllers").read_text().split():
+            return group
     raise FileNotFoundError(2, "no memory controller is mounted")
 
 

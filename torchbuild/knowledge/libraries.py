@@ -124,6 +124,11 @@ class LowestChip(Fact):
     highest: int = 0
     """The newest chip, likewise; newer ones of the same major run its code. 0: nobody looked."""
 
+    @property
+    def chips(self) -> str:
+        """Which chips, such as ``sm_50 to sm_90``, or ``sm_60 and newer``."""
+        return f"sm_{self.lowest} to sm_{self.highest}" if self.highest else f"sm_{self.lowest} and newer"
+
     def has(self, sm: int) -> bool:
         """Whether there is code for a chip, as far as is known."""
         return self.lowest <= sm and (not self.highest or sm // 10 <= self.highest // 10)

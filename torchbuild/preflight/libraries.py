@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from torchbuild.knowledge.archive_names import built_with
-from torchbuild.knowledge.libraries import library_fact, lowest_chips, minimums
+from torchbuild.knowledge.libraries import LowestChip, library_fact, lowest_chips, minimums
 from torchbuild.knowledge.references import references
 from torchbuild.model.finding import Finding
 from torchbuild.model.gpu_arch import parse_arch
@@ -14,7 +14,7 @@ from torchbuild.model.part import PartName
 from torchbuild.model.recipe import Recipe
 from torchbuild.model.recipe_toolchain import Library
 from torchbuild.preflight.case import Case
-from torchbuild.preflight.outcome import Preflight, failed, not_run, passed, warned
+from torchbuild.preflight.outcome import Preflight, failed, forbidden, not_run, passed
 from torchbuild.toolchains import library_proof
 from torchbuild.toolchains.library_wish import numbers, same_release
 from torchbuild.toolchains.proof import Wanted, judge
@@ -75,60 +75,59 @@ def for_the_tree(case: Case) -> Iterator[Preflight]:
     if recipe is None or recipe.wheel.package != "torch":
         return
     for name, library in _wished(recipe):
+        if f"{name}-lacks-chip" in _told_by_facts(case):
+            continue
         for fact in minimums(name, recipe.wheel.version) if library.version else ():
             what = f"{library_fact(name).title} {library.version} for torch {recipe.wheel.version}"
+            wanted = f">={fact.least} ({fact.source})"
             if numbers(library.version or "") >= numbers(fact.least):
-                yield passed("library-below-floor", what, wanted=f">={fact.least} ({fact.source})")
-            elif fact.is_confirmed:
-                yield failed(
+                yield passed("library-below-floor", what, wanted=wanted)
+            else:
+                yield forbidden(
                     "library-below-floor",
                     f"{what}: the tree needs a newer one",
+                    is_confirmed=fact.is_confirmed,
                     seen=library.version or "",
-                    wanted=f">={fact.least} ({fact.source})",
+                    wanted=wanted,
                     fix=f"Raise {name}.version.",
-                    blames="recipe",
-                )
-            else:
-                yield warned(
-                    "library-below-floor",
-                    f"{what}: the tree may need a newer one; nobody confirmed it",
-                    seen=library.version or "",
-                    wanted=f">={fact.least} ({fact.source})",
-                    fix=f"Raise {name}.version.",
-                    blames="recipe",
                 )
 
 
 def for_the_chips(case: Case) -> Iterator[Preflight]:
-    """The library's list of architectures is a second one: chips older than its code do not run with it."""
+    """The library's list of architectures is a second one: no other chip runs with its code."""
     recipe = case.recipe
-    if recipe is None or recipe.cuda is None:
+    if recipe is None or recipe.cuda is None or not recipe.cuda.archs:
         return
-    oldest = min((parse_arch(text).number for text in recipe.cuda.archs), default=None)
-    solved = {item.reference for item in case.advice.conflicts} if case.advice is not None else set()
     for name, library in _wished(recipe):
-        if library.version is None or library.source in ("source", "bundled") or oldest is None:
+        if library.version is None or library.source in ("source", "bundled"):
             continue
-        if f"{name}-lacks-chip" in solved or not numbers(library.version):
+        if f"{name}-lacks-chip" in _told_by_facts(case) or not numbers(library.version):
             continue
         major = recipe.cuda.version.split(".")[0]
         for fact in lowest_chips(name, ".".join(map(str, numbers(library.version))), major):
-            yield _chips(
-                name, library, oldest, fact.lowest, f"{fact.source}", is_sure=fact.checked != "unconfirmed"
-            )
+            yield _chips(name, library, recipe.cuda.archs, fact)
 
 
-def _chips(name: str, library: Library, oldest: int, lowest: int, source: str, *, is_sure: bool) -> Preflight:
-    what = f"code in {library_fact(name).title} {library.version} for sm_{oldest}"
-    wanted = f"sm_{lowest} or newer chips ({source})"
-    if oldest >= lowest:
+def _told_by_facts(case: Case) -> set[str]:
+    """What the facts were asked and answered already: it is not told twice."""
+    return {item.reference for item in case.advice.conflicts} if case.advice is not None else set()
+
+
+def _chips(name: str, library: Library, archs: tuple[str, ...], fact: LowestChip) -> Preflight:
+    lacking = [arch.real for arch in map(parse_arch, archs) if not fact.has(arch.number)]
+    of_whom = ", ".join(lacking or [parse_arch(text).real for text in archs])
+    what = f"code in {library_fact(name).title} {library.version} for {of_whom}"
+    wanted = f"{fact.chips} ({fact.source})"
+    if not lacking:
         return passed("library-without-chip", what, wanted=wanted)
-    fix = f"Take an older release in {name}.version, or leave that chip out of cuda.archs."
-    seen = f"cuda.archs begins with sm_{oldest}"
-    if is_sure:
-        return failed("library-without-chip", what, seen=seen, wanted=wanted, fix=fix, blames="recipe")
-    told = f"{what}; nobody confirmed it"
-    return warned("library-without-chip", told, seen=seen, wanted=wanted, fix=fix, blames="recipe")
+    return forbidden(
+        "library-without-chip",
+        what,
+        is_confirmed=fact.checked != "unconfirmed",
+        seen=f"cuda.archs has {of_whom}",
+        wanted=wanted,
+        fix=f"Take another release in {name}.version, or leave that chip out of cuda.archs.",
+    )
 
 
 def of_this_machine(case: Case) -> Iterator[Preflight]:

@@ -7,7 +7,7 @@ from typing import Literal
 from torchbuild.model.finding import Finding, Outcome
 from torchbuild.model.frozen import Frozen
 
-__all__ = ["CONCERNS", "Blames", "Concern", "Preflight", "failed", "not_run", "passed", "warned"]
+__all__ = ["CONCERNS", "Blames", "Concern", "Preflight", "failed", "forbidden", "not_run", "passed", "warned"]
 
 Blames = Literal["recipe", "host"]
 Concern = Literal[
@@ -92,3 +92,13 @@ def failed(
         blames=blames,
         is_fatal=is_fatal,
     )
+
+
+def forbidden(
+    reference: str, what: str, *, is_confirmed: bool, seen: str, wanted: str, fix: str
+) -> Preflight:
+    """The facts speak against the recipe: a failure where somebody confirmed them, else a suspicion."""
+    if is_confirmed:
+        return failed(reference, what, seen=seen, wanted=wanted, fix=fix, blames="recipe")
+    told = f"{what}; nobody confirmed it"
+    return warned(reference, told, seen=seen, wanted=wanted, fix=fix, blames="recipe")

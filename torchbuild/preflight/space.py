@@ -57,9 +57,14 @@ def _space(case: Case, disk: Disk, free: int, what: str, need: Amount | None) ->
         told, wanted = f"{what}: a build would wait at once", f"{_gib(floor)}, which is machine.disk_floor"
         return say("disk-space", told, seen=seen, wanted=wanted, fix=fix)
     if need is not None and free < need.count + floor:
-        wanted = f"about {_gib(need.count)} ({need.basis})"
+        wanted = f"{_gib(need.count + floor)}: {_about(need, floor)}"
         return warned("disk-space", f"{what}: such builds have taken more", seen=seen, wanted=wanted, fix=fix)
     return passed("disk-space", what, seen=seen, wanted=f"about {_gib(need.count)}" if need else "")
+
+
+def _about(need: Amount, floor: int) -> str:
+    """What the sum is made of: a build waits where less than the floor is left."""
+    return f"about {_gib(need.count)} ({need.basis}), and {_gib(floor)} that stay free (machine.disk_floor)"
 
 
 def free_files(case: Case) -> Iterator[Preflight]:

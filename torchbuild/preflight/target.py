@@ -12,7 +12,7 @@ from torchbuild.model.gpu_arch import Arch, parse_arch
 from torchbuild.model.host import Host
 from torchbuild.model.recipe import Recipe
 from torchbuild.preflight.case import Case
-from torchbuild.preflight.outcome import Preflight, failed, not_run, passed, warned
+from torchbuild.preflight.outcome import Preflight, failed, forbidden, not_run, passed, warned
 
 __all__ = ["facts_allow", "gpu_code_for_gpus", "host_as_target", "target_driver", "verify_gpu"]
 
@@ -107,17 +107,13 @@ def _conflict(advice: Advice, conflict: Conflict) -> Preflight:
     wanted = "; ".join(item.says for item in rest) + (f" ({'; '.join(sources)})" if sources else "")
     near = f" What would work: {advice.ways[0].what}." if advice.ways else ""
     fix = conflict.fix + near
-    if is_proven(conflict):
-        return failed(
-            conflict.reference, conflict.what, seen=first.says, wanted=wanted, fix=fix, blames="recipe"
-        )
-    return warned(
+    return forbidden(
         conflict.reference,
-        f"{conflict.what}; nobody confirmed it",
+        conflict.what,
+        is_confirmed=is_proven(conflict),
         seen=first.says,
         wanted=wanted,
         fix=fix,
-        blames="recipe",
     )
 
 

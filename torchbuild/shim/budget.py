@@ -4,7 +4,9 @@ What counts is what the kernel cannot give back: a group's page cache is no reas
 """
 
 import os
-from typing import Dict, Iterator, List, NamedTuple, Optional, Tuple
+from typing import Dict, Iterator, NamedTuple, Optional, Tuple
+
+from .control_groups import group_folders
 
 __all__ = ["Budget", "Room"]
 
@@ -54,34 +56,18 @@ class Budget:
                 available = min(available, max(0, limit - self._held(folder, is_first=is_first)))
         return Room(total, available)
 
+    def limit(self) -> Optional[int]:
+        """The smallest limit that is set on us; None for none."""
+        limits = [self._limit(folder, is_first=is_first) for folder, is_first in self._groups]
+        return min((limit for limit in limits if limit is not None), default=None)
+
     def _limited(self) -> Iterator[Tuple[str, bool]]:
-        """Our group and those above it, as far as they can be seen; and which version each is of."""
-        mounts = list(self._mounts())
-        for line in self._text("proc/self/cgroup").splitlines():
-            _, controllers, path = [*line.split(":", 2), "", ""][:3]
-            for folder, is_first in mounts:
-                if is_first == ("memory" in controllers.split(",")) and (is_first or not controllers):
-                    for group in self._upwards(folder, path):
-                        if self._limit(group, is_first=is_first) is not None:
-                            yield group, is_first
-
-    def _mounts(self) -> Iterator[Tuple[str, bool]]:
-        """Where the interface is mounted; what is mounted may be a group in the middle of the tree."""
-        for line in self._text("proc/self/mountinfo").splitlines():
-            before, _, after = line.partition(" - ")
-            words, kind = before.split(), after.split()
-            if len(words) > 4 and len(kind) > 2:  # noqa: PLR2004
-                if kind[0] == "cgroup2":
-                    yield words[4].lstrip("/"), False
-                elif kind[0] == "cgroup" and "memory" in kind[2].split(","):
-                    yield words[4].lstrip("/"), True
-
-    def _upwards(self, mount: str, path: str) -> List[str]:
-        """A group's folders, innermost first; where its path leads nowhere, what is mounted is the group."""
-        parts = [part for part in path.split("/") if part]
-        if ".." in parts or not os.path.isdir(os.path.join(self._root, mount, *parts)):
-            parts = []
-        return [os.path.join(mount, *parts[:count]) for count in range(len(parts), -1, -1)]
+        """Our group and those above it that limit us, and which version each is of."""
+        own, mounts = self._text("proc/self/cgroup"), self._text("proc/self/mountinfo")
+        for folder, is_first in group_folders(own, mounts, "memory"):
+            inside = folder.lstrip("/")
+            if self._limit(inside, is_first=is_first) is not None:
+                yield inside, is_first
 
     def _limit(self, folder: str, *, is_first: bool) -> Optional[int]:
         names = ("memory.limit_in_bytes",) if is_first else ("memory.max", "memory.high")

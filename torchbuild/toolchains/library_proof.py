@@ -145,11 +145,10 @@ def _chips(part: LockedPart, wanted: Wanted, _seen: Seen) -> Iterator[Finding]:
     except InvalidVersion:
         return
     for row in rows:
-        old = [text for text in wanted.archs if parse_arch(text).number < row.lowest]
-        what = f"oldest chip that {_title(part)} {part.version} runs on ({row.source}, {row.checked})"
-        lowest = f"{row.lowest // 10}.{row.lowest % 10}"
-        outcome: Outcome = "warned" if old else "passed"
-        yield told("library-chips", what, outcome, seen=lowest, wanted=", ".join(old or wanted.archs))
+        lacking = [text for text in wanted.archs if not row.has(parse_arch(text).number)]
+        what = f"chips that {_title(part)} {part.version} has code for ({row.source}, {row.checked})"
+        outcome: Outcome = "warned" if lacking else "passed"
+        yield told("library-chips", what, outcome, seen=row.chips, wanted=", ".join(lacking or wanted.archs))
 
 
 def _program(part: LockedPart, _wanted: Wanted, seen: Seen) -> Iterator[Finding]:
