@@ -184,7 +184,7 @@ MOVE_1, RETURN = 0xD2800020, 0xD65F03C0
 ARM = {
     "movz, movk": ((0xD2A24680, 0xF2C00020, 0xF2866880), 0x1_1234_3344),
     "a half clears the other": ((0xD2E00020, 0x528000A0), 5),
-    "movn is not known": ((0x92800000,), (1 << 64) - 1),
+    "a number below zero": ((0x92800000,), (1 << 64) - 1),
     "sums": ((MOVE_1, 0x91048C01, 0xCB010000), (1 << 64) - 0x123),
     "a shifted register": ((MOVE_1, 0x8B000C00), 9),
     "signed byte": ((0x52801000, 0x391FC3E0, 0x399FC3E0), (1 << 64) - 128),
