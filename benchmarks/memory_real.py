@@ -16,14 +16,16 @@ def main() -> int:
     """Exit code 0."""
     asked = parser(__doc__, jobs=4)
     asked.add_argument("--memory", default="2560m", help="as podman takes it; swap is none")
+    asked.add_argument("--limit", type=int, default=1800, help="seconds; a build that is not done is ended")
     options = asked.parse_args()
     limits = (f"--memory={options.memory}", f"--memory-swap={options.memory}")
     print(f"-j{options.jobs}, {options.memory}\n")
     print("| | wall, s | user + system, s | objects made | killed or failed |")
     print("|---|---|---|---|---|")
-    for row in in_the_builder(options, "heaviest", options.jobs, limits=limits):
+    for row in in_the_builder(options, "heaviest", options.jobs, options.limit, limits=limits):
         made = f"{row['made']} of {row['objects']}"
-        cells = f"{row['wall']:.0f} | {row['processor']:.0f} | {made} | {row['failed']}"
+        ended = "" if row["code"] is not None else ", ended by hand"
+        cells = f"{row['wall']:.0f} | {row['processor']:.0f} | {made} | {row['failed']}{ended}"
         print(f"| {row['way']} | {cells} |")
         if row["supervisor"]:
             print("\n" + ", ".join(f"{name} {value}" for name, value in sorted(row["supervisor"].items())))

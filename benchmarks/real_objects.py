@@ -9,6 +9,7 @@ import json
 import os
 import re
 import resource
+import signal
 import subprocess
 import sys
 import time
@@ -29,13 +30,14 @@ HEAVIEST = re.compile(
 class Tree:
     """A configured build tree; what stands before its compilers is another one for each way."""
 
-    def __init__(self, jobs: int) -> None:
+    def __init__(self, jobs: int, limit_s: float = 7200) -> None:
         """Make the headers that objects wait for.
 
         Args:
             jobs: compilers at once.
+            limit_s: what is not done by then is ended: code None.
         """
-        self._jobs = jobs
+        self._jobs, self._limit_s = jobs, limit_s
         self._rules = (BUILD / "build.ninja").read_text(encoding="utf-8")
         self.objects = OBJECT.findall(self._rules)
         order = json.loads((SHIM / "order.json").read_text(encoding="utf-8"))
@@ -54,19 +56,36 @@ class Tree:
         path = f"{ROOT}/venv/bin:/usr/local/bin:/usr/bin:/bin"
         environ = {**os.environ, "MAX_JOBS": str(self._jobs), "PATH": path}
         before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-        done = subprocess.run(
-            [*ninja, *options, *targets], cwd=BUILD, env=environ, check=False, stdout=subprocess.PIPE
-        )
+        code, said = _ended([*ninja, *options, *targets], environ, self._limit_s)
         seconds, after = time.monotonic() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
         return {
             "way": way,
             "wall": seconds,
             "processor": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
-            "code": done.returncode,
-            "failed": done.stdout.decode("utf-8", "replace").count("FAILED: "),
+            "code": code,
+            "failed": said.count("FAILED: "),
             "made": sum((BUILD / name).exists() for name in targets),
             "load": os.getloadavg()[0],
         }
+
+
+def _ended(argv: list[str], environ: dict[str, str], limit_s: float) -> tuple[int | None, str]:
+    """Exit code and output; None where it was ended, with all that it started."""
+    with subprocess.Popen(
+        argv,
+        cwd=BUILD,
+        env=environ,
+        stdout=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    ) as process:
+        try:
+            said, _ = process.communicate(timeout=limit_s)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            return None, process.communicate()[0]
+        return process.returncode, said
 
 
 def pairs(objects: int, parts: int, jobs: int) -> None:
@@ -79,9 +98,9 @@ def pairs(objects: int, parts: int, jobs: int) -> None:
             tell({"pair": number, "objects": size, **tree.run(way, part)})
 
 
-def heaviest(jobs: int) -> None:
+def heaviest(jobs: int, limit_s: int) -> None:
     """The heaviest, by bare ninja, which goes on where an edge is killed, and by ours."""
-    tree = Tree(jobs)
+    tree = Tree(jobs, limit_s)
     targets = [name for name in tree.objects if HEAVIEST.search(name)]
     for way, options in (("bare", ("-k0",)), ("ours", ())):
         told = tree.run(way, targets, *options)
