@@ -70,20 +70,14 @@ class Tree:
 
 
 def _ended(argv: list[str], environ: dict[str, str], limit_s: float) -> tuple[int | None, str]:
-    """Exit code and output; None where it was ended, with all that it started."""
+    """Exit code and output; None where it was ended, with all that it started: in here nobody else runs."""
     with subprocess.Popen(
-        argv,
-        cwd=BUILD,
-        env=environ,
-        stdout=subprocess.PIPE,
-        text=True,
-        errors="replace",
-        start_new_session=True,
+        argv, cwd=BUILD, env=environ, stdout=subprocess.PIPE, text=True, errors="replace"
     ) as process:
         try:
             said, _ = process.communicate(timeout=limit_s)
         except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
+            os.kill(-1, signal.SIGKILL)
             return None, process.communicate()[0]
         return process.returncode, said
 
