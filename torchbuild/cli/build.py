@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import click
 
 from torchbuild.cli.despite import Despite
 from torchbuild.cli.options import dev_option, json_option, recipe_options, slice_options
+from torchbuild.cli.stop_after import Duration
 
 __all__ = ["build"]
 
@@ -33,6 +35,11 @@ __all__ = ["build"]
     help="Go on although WHAT: open-network, nothing on this machine keeps the build from its network; or the"
     " reference of a look before the build that failed. The wheel's provenance says so. Can be repeated.",
 )  # fmt: skip
+@click.option(
+    "--stop-after", metavar="TIME", type=Duration(),
+    help="After TIME, such as 3h or 1h30m, begin no compiler and no stage any more, and end with exit code 75"
+    " once what runs is finished. The same command goes on.",
+)  # fmt: skip
 @json_option
 def build(
     *,
@@ -48,9 +55,12 @@ def build(
     is_dev: bool,
     paranoid: bool,
     despite: tuple[str, ...],
+    stop_after: int | None,
     as_json: bool,
 ) -> None:
     """Build the wheel of RECIPE, from fetch to publish. What is done and intact is not done again.
+
+    The first Ctrl-C lets compilers that run end, a second one ends all at once; the same command goes on.
 
     First it looks at all that `torchbuild doctor` looks at, and begins only where nothing would fail.
     Without a lock, or with one of another state of the recipe, the lock is made first. Progress is told on
@@ -58,6 +68,7 @@ def build(
 
     Stages: fetch, toolchain, source, configure, compile, package, verify, publish.
     """
+    begun = time.monotonic()
     from torchbuild.cli.output import print_result  # noqa: PLC0415  help must not pay for the pipeline
     from torchbuild.cli.places import places  # noqa: PLC0415
     from torchbuild.cli.running import Asked, run_build  # noqa: PLC0415
@@ -74,6 +85,7 @@ def build(
         is_dev=is_dev,
         paranoid=paranoid,
         despite=despite,
+        until=None if stop_after is None else begun + stop_after,
     )
     ended = run_build(asked, places(), _stages(first, last, target))
     result: dict[str, Any] = {

@@ -20,6 +20,7 @@ __all__ = [
     "LAID",
     "ORDER",
     "SAMPLES",
+    "STOP",
     "USAGE",
     "build_order",
     "bypassed",
@@ -44,6 +45,8 @@ GATE = "{shim}/gate.json"
 """What the gate saw."""
 SAMPLES = "{shim}/samples.jsonl"
 """What was seen while ninja worked, a line a look; it outlives a run that was killed."""
+STOP = "{shim}/stop-asked"
+"""Where it is made while ninja works, what runs is finished and nothing begins."""
 USAGE = "{shim}/compile.json"
 """What ninja used, and how it ended."""
 

@@ -3,7 +3,8 @@
 Orders come from ``order.json`` beside this package, written by the stage that starts the front end:
 ``{"mode": "gate" | "build", "build_dir": …, "target": … | null, "expect": […], "statslog": …}``.
 What was found is left there as ``gate.json``, ``compile.json`` and ``samples.jsonl``. Exit codes of our own:
-90 stopped after configure as asked, 91 refused by the gate, 92 stopped after the target as asked.
+90 stopped after configure as asked, 91 refused by the gate, 92 stopped after the target as asked, 95 stopped
+with what ran, because ``stop-asked`` lies there.
 """
 
 import json
@@ -22,15 +23,25 @@ from .gate import compare
 from .jobserver import NINJA, allowed_jobs, without_jobs
 from .memory import MemoryWatch
 from .samples import Samples
+from .stopping import INTERRUPTED
 from .supervisor import Supervisor
 
-__all__ = ["REFUSED", "STOPPED_AFTER_CONFIGURE", "STOPPED_AFTER_TARGET", "main", "split_arguments"]
+__all__ = [
+    "REFUSED",
+    "STOPPED",
+    "STOPPED_AFTER_CONFIGURE",
+    "STOPPED_AFTER_TARGET",
+    "main",
+    "split_arguments",
+]
 
 STOPPED_AFTER_CONFIGURE = 90
 REFUSED = 91
 STOPPED_AFTER_TARGET = 92
+STOPPED = 95
 
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_STOP_MARK = os.path.join(_HERE, "stop-asked")
 _WITH_VALUE = "Cdfjkltw"
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _OLDEST_CLIENT = (1, 13)
@@ -173,6 +184,9 @@ def _not_a_client(real: str) -> List[Dict[str, str]]:
 
 
 def _build(real: str, arguments: List[str], order: Dict[str, Any]) -> int:
+    if os.path.exists(_STOP_MARK):
+        _write("compile.json", {"exit_code": STOPPED, "stopped": True})
+        return STOPPED
     options, targets, _, _ = split_arguments(arguments)
     if order.get("target"):
         options = [part for part in options if part != "--"] + ["--"]  # a target is never an option
@@ -186,6 +200,7 @@ def _build(real: str, arguments: List[str], order: Dict[str, Any]) -> int:
         order["build_dir"],
         _expected_peaks(),
         os.path.join(_HERE, "peaks.jsonl"),
+        _STOP_MARK,
     )
     environ.update(supervisor.environ(os.path.join(_HERE, "launch")))
     started = time.time()
@@ -198,11 +213,13 @@ def _build(real: str, arguments: List[str], order: Dict[str, Any]) -> int:
     code = _run(child)
     memory.stop()
     supervised = supervisor.stop()
+    is_stopped = supervisor.stopping.is_over and code in INTERRUPTED
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     _write(
         "compile.json",
         {
             "exit_code": code,
+            "stopped": is_stopped,
             "seconds": round(time.time() - started, 3),
             "user_seconds": round(usage.ru_utime, 3),
             "system_seconds": round(usage.ru_stime, 3),
@@ -211,6 +228,9 @@ def _build(real: str, arguments: List[str], order: Dict[str, Any]) -> int:
             **supervised,
         },
     )
+    if is_stopped:
+        sys.stderr.write("torchbuild: what ran is finished; stopped, as asked\n")
+        return STOPPED
     if code == 0 and order.get("target"):
         sys.stderr.write("torchbuild: built %s; stopped, as asked\n" % order["target"])
         return STOPPED_AFTER_TARGET

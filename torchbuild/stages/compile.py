@@ -16,6 +16,7 @@ from torchbuild.model.command import BUILD_ROOT, expand
 from torchbuild.model.finding import Finding, failures, reasons
 from torchbuild.model.lock import Expectation, Lock
 from torchbuild.model.stage import StagePlan, StageResult, lock_part, stage_key
+from torchbuild.model.stopped import stopped
 from torchbuild.report.edge_times import edge_times, times_name
 from torchbuild.report.events import Found, Progress
 from torchbuild.report.live_estimate import LiveEstimate
@@ -28,6 +29,7 @@ from torchbuild.resolve.orders import (
     GATE,
     LAID,
     ORDER,
+    STOP,
     USAGE,
     build_order,
     bypassed,
@@ -177,7 +179,7 @@ def _built(plan: Plan, context: Context) -> _Built:
         for place in _packed_before(context):
             trees.remove(place)
     _keep_peaks(plan, context)  # of a run that was killed
-    for path in ("{dist}", USAGE, GATE + ".tmp", STATSLOG, SEEN):
+    for path in ("{dist}", USAGE, GATE + ".tmp", STATSLOG, SEEN, STOP):
         trees.remove(inside(path))
     for path in ("{dist}", "{work}/home", "{work}/tmp"):
         trees.make(inside(path))
@@ -187,10 +189,13 @@ def _built(plan: Plan, context: Context) -> _Built:
     watch = _Watch(context, _estimate(plan, context))
     log = context.workspace.logs / f"{NAME}.log"
     command = plan.commands[0].with_environ(context.executor.environment())
-    done = context.executor.run(command, log=log, on_line=watch.line)
+    with context.stopping.gently(inside(STOP)):
+        done = context.executor.run(command, log=log, on_line=watch.line)
     _keep_peaks(plan, context)
     usage = _usage(trees.read(inside(USAGE)))
     _learn(plan, watch, context)
+    if usage.get("stopped"):
+        raise stopped(context.stopping.reason, watch.place())
     return _Built(
         done=done,
         watch=watch,
@@ -261,7 +266,7 @@ def _evidence(built: _Built, context: Context) -> dict[str, str]:
     return {
         "edges": str(built.watch.total),
         "wall_seconds": f"{built.done.seconds:.1f}",
-        **{name: str(value) for name, value in built.usage.items() if name != "exit_code"},
+        **{name: str(value) for name, value in built.usage.items() if name not in ("exit_code", "stopped")},
         **_cache_statistics(context.trees.read(context.workspace.inside(STATSLOG)) or ""),
         **{f"estimate_error_at_{at}": f"{error:+.0%}" for at, error in built.watch.estimate.errors().items()},
     }
@@ -282,6 +287,11 @@ class _Watch:
     def total(self) -> int:
         """Edges of all calls of ninja together."""
         return self._before + self._last
+
+    def place(self) -> str:
+        """How far it is, for who stops it."""
+        count = f"after {self._number:,} of {self._last:,} edges" if self._last else "before the first edge"
+        return f"{count} of {NAME}"
 
     def _count(self, number: int, total: int) -> None:
         """A front end may call ninja several times; a number that goes back is a new call's."""
