@@ -14,6 +14,7 @@ def test_each_kind_of_news_has_its_name() -> None:
         def emit(self, event: Event) -> None:
             events.append(event)
 
-    warner(Keeper(), "address-passed-over", "fetch")("a mirror was asked")
+    kind = Warned(stage="fetch", reference="address-passed-over", text="")
+    warner(Keeper(), kind)("a mirror was asked")
 
     assert events == [Warned(stage="fetch", reference="address-passed-over", text="a mirror was asked")]

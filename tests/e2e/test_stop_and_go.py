@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -106,5 +105,9 @@ def test_ctrl_c_lets_what_compiles_end_and_the_next_run_goes_on(
     after = finished(root)
     assert {name: after[name] for name in before} == before
     assert ended.outcomes["configure"] == "reused"
-    (compiled,) = [item for item in json.loads(Path(ended.json["report"]).read_text())["stages"] if item["stage"] == "compile"]
+    (compiled,) = [
+        item
+        for item in json.loads(Path(ended.json["report"]).read_text())["stages"]
+        if item["stage"] == "compile"
+    ]
     assert int(compiled["evidence"]["edges"]) == int(total) - int(count)

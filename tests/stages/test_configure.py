@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from torchbuild.errors import StageError
+from torchbuild.model.fingerprint import FINGERPRINT
 from torchbuild.model.lock import Lock
 from torchbuild.report.events import Found
 from torchbuild.stages import configure
@@ -215,7 +216,7 @@ def edited(world: Any) -> Any:
     """The same world, as a workspace that people edit in, with a build tree made of the same flags."""
     context = replace(world.context, is_dev=True)
     plan = configure.plan(world.lock)
-    world.write("{work}/configured-with", f"{plan.flags} {context.records.key('toolchain')}\n")
+    world.write("{source}/build/" + FINGERPRINT, plan.fingerprint.model_dump_json())
     world.write("{source}/build/CMakeCache.txt", "USE_EXTRA:BOOL=ON")
     world.write("{source}/build/a.o", "an object")
     return context

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from torchbuild.cli.despite import Despite
 from torchbuild.cli.options import dev_option, json_option, recipe_options, slice_options
 from torchbuild.cli.stop_after import Duration
+
+if TYPE_CHECKING:
+    from torchbuild.cli.running import Ended
 
 __all__ = ["build"]
 
@@ -88,14 +91,17 @@ def build(
         until=None if stop_after is None else begun + stop_after,
     )
     ended = run_build(asked, places(), _stages(first, last, target))
-    result: dict[str, Any] = {
+    print_result(_result(ended), as_json=as_json, text=ended.wheel or str(ended.report))
+
+
+def _result(ended: Ended) -> dict[str, Any]:
+    return {
         "run": ended.run,
         "report": ended.report,
         "wheel": ended.wheel or None,
         "sha256": ended.sha256 or None,
         "stages": [{"stage": item.stage, "outcome": item.outcome} for item in ended.outcomes],
     }
-    print_result(result, as_json=as_json, text=ended.wheel or str(ended.report))
 
 
 def _stages(first: str | None, last: str | None, target: str | None) -> tuple[Any, ...]:

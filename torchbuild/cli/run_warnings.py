@@ -12,11 +12,11 @@ from torchbuild.report.events import Warned
 __all__ = ["tell_of_other_facts", "warner"]
 
 
-def warner(reporter: Reporter, reference: str, stage: str = "") -> Callable[[str], None]:
-    """Tells one kind of news as it comes."""
+def warner(reporter: Reporter, kind: Warned) -> Callable[[str], None]:
+    """Tells news of one kind as they come, each with its own text."""
 
     def warn(text: str) -> None:
-        reporter.emit(Warned(stage=stage, reference=reference, text=text))
+        reporter.emit(kind.model_copy(update={"text": text}))
 
     return warn
 

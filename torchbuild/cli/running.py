@@ -167,9 +167,14 @@ def run_build(asked: Asked, places: Places, stages: tuple[Stage, ...]) -> Ended:
         with Broadcast(clean, renderers) as reporter:
             for item in (opened.executor, there.downloads):
                 watch_disk(item, recipe.machine, places, workspace.path, reporter)
-            there.downloads.report_to(warner(reporter, "address-passed-over", "fetch"))
+            there.downloads.report_to(
+                warner(reporter, Warned(stage="fetch", reference="address-passed-over", text=""))
+            )
             waiting = (opened.executor, there.downloads)
-            stopping.report_to(warner(reporter, "stopping"), lambda: any(is_paused(item) for item in waiting))
+            stopping.report_to(
+                warner(reporter, Warned(stage="", reference="stopping", text="")),
+                lambda: any(is_paused(item) for item in waiting),
+            )
             tell_of_other_facts(opened.lock, reporter)
             network = _Allowed(endpoints, asked.despite)
             executor = _guarded(opened.executor, opened.lock, workspace, reporter, network)
@@ -208,7 +213,7 @@ def _guarded(
         executor,
         python=lock.python.executable,
         root=workspace.root,
-        warn=warner(reporter, "network-not-watched"),
+        warn=warner(reporter, Warned(stage="", reference="network-not-watched", text="")),
         endpoints=allowed.endpoints,
         despite_open_network="open-network" in allowed.despite,
     )

@@ -1,7 +1,7 @@
 """The ninja that CMake finds. Probes pass through; the first real build call meets the gate.
 
 Orders come from ``order.json`` beside this package, written by the stage that starts the front end:
-``{"mode": "gate" | "build", "build_dir": …, "target": … | null, "expect": […], "statslog": …}``.
+``{"mode": "gate" | "build", "build_dir": …, "target": … | null, "expect": […], "fingerprint": {…}, …}``.
 What was found is left there as ``gate.json``, ``compile.json`` and ``samples.jsonl``. Exit codes of our own:
 90 stopped after configure as asked, 91 refused by the gate, 92 stopped after the target as asked, 95 stopped
 with what ran, because ``stop-asked`` lies there.
@@ -17,6 +17,7 @@ import sys
 import time
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
+from . import fingerprint
 from .cache import parse_cache
 from .device_flags import read_device_entries
 from .gate import compare
@@ -56,6 +57,8 @@ def main(argv: Optional[List[str]] = None) -> int:
     order = _order()
     if order is None or not _is_build(arguments, order["build_dir"]):
         os.execv(real, [real, *arguments])
+    if _stale(order):
+        return REFUSED
     if order["mode"] != "gate":
         code = _regenerate(real, order["build_dir"])
         if code != 0:
@@ -142,6 +145,27 @@ def _regenerate(real: str, build_dir: str) -> int:
     return _run(_start([real, "--quiet", "-C", build_dir, "build.ninja"], dict(os.environ)))
 
 
+def _stale(order: Dict[str, Any]) -> bool:
+    """Whether what the build tree holds was made with something else."""
+    if "fingerprint" not in order:
+        return False
+    findings = fingerprint.compare(order["build_dir"], order["fingerprint"], _tools())
+    if findings:
+        _write("gate.json", {"findings": findings})
+    for finding in findings:
+        sys.stderr.write("torchbuild: made with another %(what)s: was %(wanted)s, now %(seen)s\n" % finding)
+    return bool(findings)
+
+
+def _tools() -> List[str]:
+    """What the toolchain stage says that all rests on."""
+    try:
+        with open(os.path.join(_HERE, "tools.json"), encoding="utf-8") as handle:
+            return [str(path) for path in json.load(handle)]
+    except OSError:
+        return []
+
+
 def _gate(order: Dict[str, Any], real: str) -> Optional[List[Dict[str, str]]]:
     """What was found; None where there is no cache to compare."""
     path = os.path.join(order["build_dir"], "CMakeCache.txt")
@@ -214,20 +238,8 @@ def _build(real: str, arguments: List[str], order: Dict[str, Any]) -> int:
     memory.stop()
     supervised = supervisor.stop()
     is_stopped = supervisor.stopping.is_over and code in INTERRUPTED
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    _write(
-        "compile.json",
-        {
-            "exit_code": code,
-            "stopped": is_stopped,
-            "seconds": round(time.time() - started, 3),
-            "user_seconds": round(usage.ru_utime, 3),
-            "system_seconds": round(usage.ru_stime, 3),
-            "largest_process_bytes": usage.ru_maxrss * 1024,
-            "peak_memory_bytes": memory.peak,
-            **supervised,
-        },
-    )
+    told = {"exit_code": code, "stopped": is_stopped, "seconds": round(time.time() - started, 3)}
+    _write("compile.json", {**told, **_price(), "peak_memory_bytes": memory.peak, **supervised})
     if is_stopped:
         sys.stderr.write("torchbuild: what ran is finished; stopped, as asked\n")
         return STOPPED
@@ -235,6 +247,16 @@ def _build(real: str, arguments: List[str], order: Dict[str, Any]) -> int:
         sys.stderr.write("torchbuild: built %s; stopped, as asked\n" % order["target"])
         return STOPPED_AFTER_TARGET
     return code
+
+
+def _price() -> Dict[str, Any]:
+    """What all that ran took."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return {
+        "user_seconds": round(usage.ru_utime, 3),
+        "system_seconds": round(usage.ru_stime, 3),
+        "largest_process_bytes": usage.ru_maxrss * 1024,
+    }
 
 
 def _expected_peaks() -> Dict[str, Any]:

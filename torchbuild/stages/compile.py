@@ -12,8 +12,10 @@ from typing import Any, NamedTuple
 from torchbuild.context import Completed, Context
 from torchbuild.errors import HostError, StageError, UsageError
 from torchbuild.inspection.gpu_code_build import device_objects
+from torchbuild.kept_tree import forget_refused, mark_configured
 from torchbuild.model.command import BUILD_ROOT, expand
 from torchbuild.model.finding import Finding, failures, reasons
+from torchbuild.model.fingerprint import Fingerprint, fingerprint_of
 from torchbuild.model.lock import Expectation, Lock
 from torchbuild.model.stage import StagePlan, StageResult, lock_part, stage_key
 from torchbuild.model.stopped import stopped
@@ -25,7 +27,6 @@ from torchbuild.resolve.launchers import launched
 from torchbuild.resolve.learned_peaks import EXPECTED, KEPT, SEEN, compilers_of, expected, merged
 from torchbuild.resolve.orders import (
     BUILD_DIR,
-    CACHE,
     GATE,
     LAID,
     ORDER,
@@ -33,7 +34,6 @@ from torchbuild.resolve.orders import (
     USAGE,
     build_order,
     bypassed,
-    cache_forgotten,
     gate_findings,
     refuse,
 )
@@ -67,6 +67,8 @@ class Plan(StagePlan):
 
     expect: tuple[Expectation, ...]
     """What the gate compares again, in case configure ran anew."""
+    fingerprint: Fingerprint
+    """What the build tree must be made with."""
     compiler_cache: bool
     """Whether compilers go through a cache."""
     gpu_archs: tuple[str, ...]
@@ -90,6 +92,7 @@ def plan(lock: Lock) -> Plan:
         makes=("{dist}",),
         commands=(front_end(lock),),
         expect=launched(lock.expect),
+        fingerprint=fingerprint_of(lock),
         compiler_cache=lock.compiler_cache != "none",
         gpu_archs=lock.gpu_archs,
         edge_times="{cache}/" + times_name(lock.compiler, lock.gpu_archs),
@@ -105,12 +108,12 @@ def run(plan: Plan, context: Context) -> Result:
     context.records.watch("configure", ())
     built = _built(plan, context)
     findings: tuple[Finding, ...] = ()
-    if context.is_dev and not built.stopped and failures(built.compared):
-        findings = (cache_forgotten(built.compared),)
-        context.reporter.emit(Found(stage=NAME, finding=findings[0]))
-        for path in (CACHE, GATE):
-            context.trees.remove(context.workspace.inside(path))
+    is_kept = context.is_dev and not built.stopped
+    forgotten = forget_refused(NAME, built.compared, context, is_kept=is_kept)
+    if forgotten is not None:
+        findings = (forgotten,)
         built = _built(plan, context)
+        mark_configured(built.compared, context)
     if not built.stopped:
         refuse(built.compared, str(built.done.log))
         _require_end(built, context)
@@ -184,7 +187,7 @@ def _built(plan: Plan, context: Context) -> _Built:
     for path in ("{dist}", "{work}/home", "{work}/tmp"):
         trees.make(inside(path))
     statslog = expand(STATSLOG) if plan.compiler_cache else None
-    trees.write(inside(ORDER), build_order(plan.expect, context.target, statslog))
+    trees.write(inside(ORDER), build_order(plan.expect, plan.fingerprint, context.target, statslog))
     trees.write(inside(EXPECTED), expected(plan.compilers, _kept_peaks(context)))
     watch = _Watch(context, _estimate(plan, context))
     log = context.workspace.logs / f"{NAME}.log"
