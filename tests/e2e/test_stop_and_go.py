@@ -28,7 +28,6 @@ UNIT = "#include <regex>\n#include <map>\nstatic std::map<std::string, std::rege
     f"bool f{n}(std::string s) {{ return t{n}<{n}>::f(s); }}\n"
     for n in range(3)
 )
-SETTINGS = ("--set", "build.compiler_cache=none", "--set", "machine.jobs=2")
 
 
 def slow(argument: Callable[..., tuple[str, ...]], *more: str) -> tuple[str, ...]:
@@ -111,3 +110,44 @@ def test_ctrl_c_lets_what_compiles_end_and_the_next_run_goes_on(
         if item["stage"] == "compile"
     ]
     assert int(compiled["evidence"]["edges"]) == int(total) - int(count)
+
+
+def test_a_second_ctrl_c_ends_all_at_once(fresh: Any, arguments: Any, run_dir: Any, alive: Any) -> None:
+    """What was not finished is not taken for finished, nothing lives on, and the next run makes a whole library."""
+    command = ("build", *slow(arguments), "--until", "compile", "--json")
+    with fresh.start(*command) as process:
+        wait = heard(process)
+        wait("slow1.cpp.o")
+        process.send_signal(signal.SIGINT)
+        wait("what compiles now is finished")
+        process.send_signal(signal.SIGINT)
+        out = process.stdout.read()
+
+    assert (process.returncode, json.loads(out)["error"]["reference"]) == (130, "interrupted")
+    root = run_dir() / "root"
+    before = finished(root)
+    assert alive(str(root)) == []
+
+    fresh.good(*command)
+
+    after = finished(root)
+    assert {name: after[name] for name in before} == before
+    assert len(after) > len(before)
+
+
+def test_after_its_time_a_build_ends_by_itself_and_goes_on(fresh: Any, arguments: Any, run_dir: Any) -> None:
+    """Exit code 75 until it is done; each run makes what the one before did not, and no object is made twice."""
+    command = ("build", *slow(arguments), "--until", "compile", "--json")
+    fresh.good(*command[:-2], "configure", "--json")
+    root, made, codes = run_dir() / "root", dict[str, str](), list[int]()
+    while not codes or codes[-1] != 0:
+        ended = fresh.run(*command, "--stop-after", "6s")
+        codes.append(ended.code)
+        now = finished(root)
+        assert {name: now[name] for name in made} == made
+        assert ended.code == 0 or ended.error["reference"] == "out-of-time"
+        assert len(codes) < 40
+        made = now
+
+    assert codes[0] == 75
+    assert sum("slow" in name for name in made) == UNITS

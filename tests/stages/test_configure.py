@@ -243,6 +243,19 @@ def test_a_kept_build_tree_that_is_refused_is_asked_anew(world: Any, lock: Lock)
     assert world.inside("{source}/build/a.o").exists()
 
 
+def test_a_kept_tree_of_other_flags_is_begun_anew(world: Any, make_lock: Callable[..., Lock]) -> None:
+    """Another list of architectures: it is named, and no old object is told of as made for the new one."""
+    world.lock = make_lock(environ={"TORCH_CUDA_ARCH_LIST": "8.0"})
+    context = edited(world)
+    world.executor.replies = [gate("passed")]
+
+    result = configure.run(configure.plan(make_lock(environ={"TORCH_CUDA_ARCH_LIST": "9.0"})), context)
+
+    assert result.findings[-1].reference == "tree-begun-anew"
+    assert result.findings[-1].what.endswith("variable TORCH_CUDA_ARCH_LIST: was 8.0, now 9.0")
+    assert not world.inside("{source}/build/a.o").exists()
+
+
 def test_what_is_refused_anew_is_refused(world: Any, lock: Lock) -> None:
     """The tree itself says it: nothing is tried a third time."""
     world.lock = lock
