@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,8 @@ import pytest
 
 pytestmark = pytest.mark.timeout(1800)
 
-UNITS = 8
+UNITS = 12
+MARK = f"stop-and-go-{os.getpid()}"
 RULES = f"""
 foreach(number RANGE 1 {UNITS})
   configure_file(slow.cpp.in slow${{number}}.cpp COPYONLY)
@@ -30,12 +33,14 @@ UNIT = "#include <regex>\n#include <map>\nstatic std::map<std::string, std::rege
 )
 
 
-def slow(argument: Callable[..., tuple[str, ...]], *more: str) -> tuple[str, ...]:
-    """The recipe, with units that take a second each."""
+def slow(argument: Callable[..., tuple[str, ...]], image: str = "") -> tuple[str, ...]:
+    """The recipe, with units that take a second each, here or in a container."""
     text = "printf '%s' \"$1\" >>CMakeLists.txt; printf '%s' \"$2\" >slow.cpp.in"
     argv = json.dumps(["/bin/sh", "-c", text, "sh", RULES, UNIT])
-    prepare = f"source.prepare=[{{argv={argv}}}]"
-    return argument("setup-py", prepare, "machine.jobs=2", *more, name="torchlet-slow")
+    more = (f"source.prepare=[{{argv={argv}}}]", "machine.jobs=2", f'build.env.MARK="{MARK}"')
+    if image:
+        return argument("recipe-container.toml", f'image.name="{image}"', *more, name="torchlet-slow-inside")
+    return argument("setup-py", *more, name="torchlet-slow")
 
 
 def finished(root: Path) -> dict[str, str]:
@@ -77,11 +82,13 @@ def run_dir(fresh: Any) -> Callable[[], Path]:
     return find
 
 
+@pytest.mark.parametrize("where", ["here", "container"])
 def test_ctrl_c_lets_what_compiles_end_and_the_next_run_goes_on(
-    fresh: Any, arguments: Any, run_dir: Any, alive: Any
+    fresh: Any, arguments: Any, run_dir: Any, alive: Any, where: str, request: pytest.FixtureRequest
 ) -> None:
     """Exit code 130, a report, no process left, every object that was finished kept, and none made twice."""
-    command = ("build", *slow(arguments), "--until", "compile", "--json")
+    image = request.getfixturevalue("engine_image") if where == "container" else ""
+    command = ("build", *slow(arguments, image), "--until", "compile", "--json")
     with fresh.start(*command) as process:
         wait = heard(process)
         wait("slow1.cpp.o")
@@ -95,7 +102,7 @@ def test_ctrl_c_lets_what_compiles_end_and_the_next_run_goes_on(
     root = run_dir() / "root"
     before = finished(root)
     assert 0 < int(count) == len(before) < int(total)
-    assert alive(str(root)) == []
+    assert alive(MARK) == []
     report = json.loads((run_dir() / "report.json").read_text())
     assert (report["outcome"], report["stages"][-1]["outcome"]) == ("stopped", "stopped")
 
@@ -126,7 +133,7 @@ def test_a_second_ctrl_c_ends_all_at_once(fresh: Any, arguments: Any, run_dir: A
     assert (process.returncode, json.loads(out)["error"]["reference"]) == (130, "interrupted")
     root = run_dir() / "root"
     before = finished(root)
-    assert alive(str(root)) == []
+    assert alive(MARK) == []
 
     fresh.good(*command)
 
@@ -139,9 +146,12 @@ def test_after_its_time_a_build_ends_by_itself_and_goes_on(fresh: Any, arguments
     """Exit code 75 until it is done; each run makes what the one before did not, and no object is made twice."""
     command = ("build", *slow(arguments), "--until", "compile", "--json")
     fresh.good(*command[:-2], "configure", "--json")
+    begun = time.monotonic()
+    fresh.good(*command[:-2], "configure", "--json")
+    enough = 3 + int(2 * (time.monotonic() - begun))  # for a busy machine, to get as far as the first edges
     root, made, codes = run_dir() / "root", dict[str, str](), list[int]()
     while not codes or codes[-1] != 0:
-        ended = fresh.run(*command, "--stop-after", "6s")
+        ended = fresh.run(*command, "--stop-after", f"{enough}s")
         codes.append(ended.code)
         now = finished(root)
         assert {name: now[name] for name in made} == made
@@ -149,5 +159,5 @@ def test_after_its_time_a_build_ends_by_itself_and_goes_on(fresh: Any, arguments
         assert len(codes) < 40
         made = now
 
-    assert codes[0] == 75
+    assert set(codes[:-1]) == {75}
     assert sum("slow" in name for name in made) == UNITS
