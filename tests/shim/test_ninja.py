@@ -500,6 +500,7 @@ def stamped(configured: Site) -> Site:
 
 def test_an_unchanged_tree_is_gone_on_with(stamped: Site) -> None:
     """Not one edge runs again."""
+
     def made() -> list[str]:
         lines = (stamped.build / ".ninja_log").read_text(encoding="utf-8").splitlines()
         return [line for line in lines if "note" not in line]  # a target that is made each time
