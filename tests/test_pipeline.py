@@ -15,10 +15,11 @@ import pytest
 
 import torchbuild
 from torchbuild.context import Context
-from torchbuild.errors import HostError, StageError, UsageError
+from torchbuild.errors import HostError, Interrupted, OutOfTime, StageError, UsageError
 from torchbuild.model.command import Command
 from torchbuild.model.lock import Expectation, Lock, LockedPrepare
 from torchbuild.model.stage import StageKey, StagePlan, StageResult, stage_key
+from torchbuild.model.stopped import stopped
 from torchbuild.pipeline import STAGES, Stage, StageOutcome, build, keys, plan_all, stage_slice, whole_keys
 from torchbuild.report.events import Event, StageFinished, StageStarted
 from torchbuild.resolve.lockfile import dump_lock
@@ -268,6 +269,7 @@ class Line:
         self.ran: list[str] = []
         self.raises: dict[str, BaseException] = {}
         self.stops: set[str] = set()
+        self.asks: dict[str, str] = {}
         self.revision = dict.fromkeys("abcd", 1)
         self.kept = dict.fromkeys("abcd", True)
         self.before_work: Callable[[str], None] = lambda _name: None
@@ -275,6 +277,7 @@ class Line:
         self.restored: list[str] = []
         self.commands = {"a"}
         self.is_dev = False
+        self.stopping = SimpleNamespace(reason="")
         self.needs = {"a": (), "b": ("a",), "c": ("a",), "d": ("b", "c")}
 
     def stages(self) -> tuple[Stage, ...]:
@@ -289,6 +292,7 @@ class Line:
 
         def run(_lock: Lock, _context: Context) -> StageResult:
             self.ran.append(name)
+            self.stopping.reason = self.asks.get(name, "")
             if name in self.raises:
                 raise self.raises[name]
             return StageResult(summary=f"{name} is done", stopped=name in self.stops)
@@ -316,6 +320,7 @@ class Line:
             records=self.records,
             reporter=SimpleNamespace(emit=self.events.append),
             workspace=SimpleNamespace(run="run-1", logs=Path("/logs")),
+            stopping=self.stopping,
         )
         line = self.stages()
         chosen = tuple(item for item in line if item.name in names)
@@ -593,3 +598,37 @@ def test_where_people_edit_each_run_asks_ninja(
     line.build(lock)
 
     assert line.ran == ["b", "d"]
+
+
+@pytest.mark.parametrize(("reason", "family"), [("interrupt", Interrupted), ("time", OutOfTime)])
+def test_whoever_asks_while_a_stage_runs_gets_its_end(
+    line: Line, lock: Lock, reason: str, family: type[Interrupted]
+) -> None:
+    """It is finished and counts; the next one does not begin, and the same command goes on with it."""
+    line.asks = {"b": reason}
+
+    with pytest.raises(Interrupted, match="before c") as caught:
+        line.build(lock)
+
+    assert type(caught.value) is family
+    assert line.ran == ["a", "b"]
+    line.asks, line.stopping.reason = {}, ""
+    line.build(lock)
+    assert line.ran == ["c", "d"]
+
+
+def test_a_stage_that_ends_because_it_was_asked_did_not_fail(line: Line, lock: Lock) -> None:
+    """It is told as stopped, and is not done."""
+    line.raises = {"b": stopped("time", "after 3 of 9 edges of b")}
+    outcomes = []
+
+    with pytest.raises(OutOfTime):
+        outcomes.extend(line.go(lock))
+
+    line.raises = {}
+    line.build(lock)
+    assert line.ran == ["b", "c", "d"]
+    assert [event.outcome for event in line.events if isinstance(event, StageFinished)][:2] == [
+        "done",
+        "stopped",
+    ]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 from torchbuild.model.artifact import Artifact
 from torchbuild.model.command import Command
 from torchbuild.model.stage import StageKey, StageResult
+from torchbuild.model.stopped import Reason, Unasked
 from torchbuild.report.events import Event
 
 __all__ = [
@@ -20,6 +22,7 @@ __all__ = [
     "Network",
     "Records",
     "Reporter",
+    "Stopping",
     "Store",
     "Trees",
     "Workspace",
@@ -289,6 +292,19 @@ class Reporter(Protocol):
         ...
 
 
+class Stopping(Protocol):
+    """Whether somebody asked the build to stop before its end."""
+
+    @property
+    def reason(self) -> Reason:
+        """Who asked; empty where nobody did."""
+        ...
+
+    def gently(self, mark: Path) -> AbstractContextManager[None]:
+        """While the body runs, who asks first gets the file `mark` made and nothing ended."""
+        ...
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Context:
     """All that a stage may ask of the world."""
@@ -313,3 +329,5 @@ class Context:
     """What of the network any run in this workspace was allowed: endpoints, ``open-network``, ``unknown``."""
     despite: tuple[str, ...] = ()
     """What any run in this workspace went on in spite of: preflights by reference, ``unknown``."""
+    stopping: Stopping = field(default_factory=Unasked)
+    """Whether it shall stop before its end."""

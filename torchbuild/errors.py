@@ -17,6 +17,7 @@ __all__ = [
     "InternalError",
     "Interrupted",
     "LockError",
+    "OutOfTime",
     "Problem",
     "PublishError",
     "RecipeError",
@@ -145,3 +146,9 @@ class Interrupted(TorchbuildError):  # noqa: N818  it is the user's wish, not an
     """Somebody pressed Ctrl-C."""
 
     exit_code = 130
+
+
+class OutOfTime(Interrupted):
+    """Nobody's: the time that the caller gave is over, and the same command goes on (sysexits' TEMPFAIL)."""
+
+    exit_code = 75

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, TypeVar
 
 from torchbuild.context import Context
-from torchbuild.errors import UsageError
+from torchbuild.errors import Interrupted, UsageError
 from torchbuild.model.lock import Lock
 from torchbuild.model.stage import StageKey, StagePlan, StageResult, stage_key
+from torchbuild.model.stopped import stopped
 from torchbuild.report.events import StageFinished, StageStarted
 from torchbuild.stages import compile as compile_stage
 from torchbuild.stages import configure, fetch, package, publish, source, toolchain, verify
@@ -210,11 +211,14 @@ def build(
 
     Raises:
         UsageError: ``stage-needs-earlier``.
+        Interrupted: ``interrupted``, ``out-of-time``: somebody asked for it while a stage ran, or in between.
         TorchbuildError: what the stage raised, or `before_work`.
     """
     plans = {plan.stage: plan for plan in plan_all(lock, line)}
     walk = _Walk(lock, context, clock, plans, whole_keys(tuple(plans.values()), is_dev=context.is_dev))
     for index, item in enumerate(stages):
+        if context.stopping.reason:
+            raise stopped(context.stopping.reason, f"before {item.name}")
         walk.require_needs(item)
         is_forced = (forced and index == 0) or asks_each_time(item.name, is_dev=context.is_dev)
         if not is_forced and (yield from walk.reused(item)):
@@ -281,8 +285,8 @@ class _Walk:
         try:
             restored = item.restore(self._lock, self._context)
         except (Exception, KeyboardInterrupt) as error:
-            stopped = isinstance(error, KeyboardInterrupt)
-            yield self._finish(plan, "stopped" if stopped else "failed", started, None)
+            is_asked = isinstance(error, KeyboardInterrupt | Interrupted)
+            yield self._finish(plan, "stopped" if is_asked else "failed", started, None)
             raise
         yield self._finish(plan, "done" if restored else "reused", started, result)
         return True
@@ -298,7 +302,7 @@ class _Walk:
             if not result.stopped:
                 makes = watched(plan, is_dev=self._context.is_dev)
                 self._context.records.remember(plan.stage, self._whole[plan.stage], makes, result)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, Interrupted):
             yield self._finish(plan, "stopped", started, None)
             raise
         except Exception:

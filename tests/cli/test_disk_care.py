@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from torchbuild.cli.disk_care import store_kept_below, watch_disk
+from torchbuild.cli.disk_care import is_paused, store_kept_below, watch_disk
 from torchbuild.cli.places import Places
 from torchbuild.edges.local import LocalExecutor
 from torchbuild.edges.workspace import open_workspace
@@ -34,9 +34,11 @@ def test_a_pause_is_an_event_with_what_to_do(here: Places, tmp_path: Path) -> No
     places = {name: tmp_path / name for name in ("root", "store", "cache")}
     executor = LocalExecutor(**places)
     events: list[Event] = []
+    paused: list[bool] = []
 
     def emit(event: Event) -> None:
         events.append(event)
+        paused.append(is_paused(executor))
         if isinstance(event, Warned):  # somebody frees space
             executor.watch._floor = 1  # type: ignore[union-attr]
 
@@ -49,6 +51,7 @@ def test_a_pause_is_an_event_with_what_to_do(here: Places, tmp_path: Path) -> No
     done = executor.run(command, log=tmp_path / "log")
 
     assert done.exit_code == 0
+    assert [*paused, is_paused(executor)] == [True, False, False]
     low, back = events
     assert isinstance(low, Warned)
     assert low.reference == "disk-low"

@@ -10,6 +10,7 @@ import pytest
 
 from torchbuild.errors import StageError
 from torchbuild.model.finding import Finding
+from torchbuild.model.fingerprint import fingerprint_of
 from torchbuild.model.lock import Lock
 from torchbuild.resolve.orders import (
     build_order,
@@ -27,16 +28,17 @@ FAILED = PASSED.model_copy(update={"outcome": "failed", "seen": "ON"})
 
 def test_an_order_holds_what_the_shim_reads(lock: Lock) -> None:
     """The gate compares what the lock expects, in the tree's own build directory."""
-    order = json.loads(gate_order(lock.expect))
+    order = json.loads(gate_order(lock.expect, fingerprint_of(lock)))
 
     assert order["mode"] == "gate"
     assert order["build_dir"] == "/torchbuild/source/build"
+    assert order["fingerprint"]["C++ compiler"].startswith(lock.cxx)
     assert [item["outcome"] for item in compare({}, order["expect"])] == ["passed"]
 
 
 def test_a_build_order_may_name_a_target(lock: Lock) -> None:
     """And where the compiler cache counts."""
-    order = json.loads(build_order(lock.expect, "c10", "/torchbuild/tmp/stats"))
+    order = json.loads(build_order(lock.expect, fingerprint_of(lock), "c10", "/torchbuild/tmp/stats"))
 
     assert (order["mode"], order["target"], order["statslog"]) == ("build", "c10", "/torchbuild/tmp/stats")
 

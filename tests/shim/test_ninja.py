@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from torchbuild.model.command import BUILD_ROOT
-from torchbuild.shim.ninja import split_arguments
+from torchbuild.shim.ninja import REFUSED, STOPPED_AFTER_CONFIGURE, split_arguments
 from torchbuild.stages.toolchain import SHIM
 
 PACKAGE = Path(__file__).parents[2] / "torchbuild" / "shim"
@@ -482,3 +482,65 @@ def test_what_the_stage_lays_down_is_what_was_tried(site: Site) -> None:
 
     assert text.startswith(f"#!{site.root}/venv/bin/python -IS\n")
     assert str(site.shim) in text
+
+
+@pytest.fixture
+def stamped(configured: Site) -> Site:
+    """Configured, with the compiler's own file and flags in the tree's fingerprint, and built to the end."""
+    site = configured
+    compiler = site.root / "cc1"
+    compiler.write_bytes(b"as it was")
+    (site.shim / "tools.json").write_text(json.dumps([str(compiler)]), encoding="utf-8")
+    site.order("gate", fingerprint={"variable CFLAGS": "-O2"})
+    assert site.call().returncode == STOPPED_AFTER_CONFIGURE
+    site.order("build", fingerprint={"variable CFLAGS": "-O2"})
+    assert site.call().returncode == 0
+    return site
+
+
+def test_an_unchanged_tree_is_gone_on_with(stamped: Site) -> None:
+    """Not one edge runs again."""
+
+    def made() -> list[str]:
+        lines = (stamped.build / ".ninja_log").read_text(encoding="utf-8").splitlines()
+        return [line for line in lines if "note" not in line]  # a target that is made each time
+
+    before = made()
+
+    assert stamped.call().returncode == 0
+    assert made() == before
+
+
+@pytest.mark.parametrize("change", ["compiler", "flags", "nothing known"])
+def test_a_tree_of_something_else_is_refused_before_one_edge(stamped: Site, change: str) -> None:
+    """A compiler that was replaced in place, another flag, a fingerprint that is gone: named, and nothing is made."""
+    stamped.write("one.c", "int one(void) { return 3; }\n")
+    before, asked = stamped.logged(), {"variable CFLAGS": "-O3" if change == "flags" else "-O2"}
+    if change == "compiler":
+        (stamped.root / "cc1").write_bytes(b"as it is")
+    if change == "nothing known":
+        (stamped.build / ".torchbuild-fingerprint.json").unlink()
+    stamped.order("build", fingerprint=asked)
+
+    done = stamped.call()
+
+    (finding,) = stamped.left("gate.json")["findings"]
+    named = {"compiler": str(stamped.root / "cc1"), "flags": "variable CFLAGS"}
+    assert done.returncode == REFUSED
+    assert finding["reference"] == "tree-fingerprint"
+    assert finding["what"] == named.get(change, "the build tree does not say what it was made with")
+    assert finding["what"] in done.stderr
+    assert stamped.logged() == before
+
+
+def test_killed_after_the_fingerprint_the_tree_begins(configured: Site) -> None:
+    """Nothing was made by then: it is gone on with, and what it says is what it will hold."""
+    configured.order("gate", fingerprint={"GPU architectures": "8.0"})
+    assert configured.call().returncode == STOPPED_AFTER_CONFIGURE
+    assert configured.objects() == set()
+
+    configured.order("build", fingerprint={"GPU architectures": "9.0"})
+    assert configured.call().returncode == REFUSED
+    configured.order("build", fingerprint={"GPU architectures": "8.0"})
+
+    assert configured.call().returncode == 0

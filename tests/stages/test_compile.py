@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from torchbuild.edges.records import StageRecords
-from torchbuild.errors import StageError, UsageError
+from torchbuild.errors import Interrupted, OutOfTime, StageError, UsageError
 from torchbuild.model.lock import Lock
 from torchbuild.model.stage import StageResult
+from torchbuild.model.stopped import Reason
 from torchbuild.report.events import Progress
 from torchbuild.stages import compile as stage
 from torchbuild.stages import configure
@@ -278,6 +281,76 @@ def test_a_refusal_of_a_clean_build_stands(world: Any, lock: Lock) -> None:
 
     assert caught.value.reference == "gate-refused"
     assert len(world.executor.commands) == 1
+
+
+def stale(_command: Any, there: Any) -> tuple[int, Sequence[str]]:
+    """The objects that lie there are another compiler's."""
+    is_kept = there.inside("{source}/build/a.o").exists()
+    finding = {
+        "reference": "tree-fingerprint",
+        "outcome": "failed" if is_kept else "passed",
+        "what": "/usr/lib/gcc/cc1plus",
+        "seen": "sha256 bb",
+        "wanted": "sha256 aa",
+    }
+    there.write("{shim}/gate.json", json.dumps({"findings": [finding]}))
+    return ninja(code=91, usage={}, wheels=0)(_command, there) if is_kept else ninja()(_command, there)
+
+
+@pytest.mark.parametrize("is_dev", [False, True])
+def test_objects_of_another_compiler_are_made_anew(world: Any, lock: Lock, is_dev: bool) -> None:
+    """The tree goes whole, what differed is told, and configure stays done for the next run."""
+    world.write("{source}/build/a.o", "another compiler's")
+    world.executor.replies = [stale, stale]
+
+    result = stage.run(stage.plan(lock), replace(world.context, is_dev=is_dev))
+
+    assert result.findings[0].reference == "tree-begun-anew"
+    assert "/usr/lib/gcc/cc1plus: was sha256 aa, now sha256 bb" in result.findings[0].what
+    assert not world.inside("{source}/build/a.o").exists()
+    assert world.inside("{source}/build/.torchbuild-configured").read_text() == "1 values compared\n"
+    assert len(world.executor.commands) == 2
+
+
+@dataclass
+class Asked:
+    """Somebody asks while compilers run."""
+
+    reason: Reason
+    marks: list[Path] = field(default_factory=list)
+
+    @contextmanager
+    def gently(self, mark: Path) -> Iterator[None]:
+        """The file that ninja looks for; none of an earlier run is left by then."""
+        assert not mark.exists()
+        self.marks.append(mark)
+        yield
+
+
+@pytest.mark.parametrize(("reason", "family"), [("interrupt", Interrupted), ("time", OutOfTime)])
+def test_who_stops_it_is_told_how_far_it_came(
+    world: Any, lock: Lock, reason: Reason, family: type[Interrupted]
+) -> None:
+    """What ran was finished and is counted; what was learned is kept; it is no failure."""
+    world.write("{shim}/stop-asked", "")
+    usage = {**USAGE, "exit_code": 130, "stopped": True}
+    world.executor.replies = [ninja(code=1, lines=[LINES[0]], usage=usage, wheels=0)]
+    asked = Asked(reason)
+
+    with pytest.raises(Interrupted, match="after 1 of 3 edges of compile") as caught:
+        stage.run(stage.plan(lock), replace(world.context, stopping=asked))
+
+    assert type(caught.value) is family
+    assert asked.marks == [world.inside("{shim}/stop-asked")]
+
+
+def test_who_stops_it_before_the_first_edge(world: Any, lock: Lock) -> None:
+    """Nothing was made, and nothing is missing."""
+    usage = {"exit_code": 95, "stopped": True}
+    world.executor.replies = [ninja(code=1, lines=[], usage=usage, wheels=0)]
+
+    with pytest.raises(Interrupted, match="before the first edge of compile"):
+        stage.run(stage.plan(lock), replace(world.context, stopping=Asked("interrupt")))
 
 
 STALE = (

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from torchbuild.errors import StageError
+from torchbuild.model.fingerprint import FINGERPRINT
 from torchbuild.model.lock import Lock
 from torchbuild.report.events import Found
 from torchbuild.stages import configure
@@ -215,7 +216,7 @@ def edited(world: Any) -> Any:
     """The same world, as a workspace that people edit in, with a build tree made of the same flags."""
     context = replace(world.context, is_dev=True)
     plan = configure.plan(world.lock)
-    world.write("{work}/configured-with", f"{plan.flags} {context.records.key('toolchain')}\n")
+    world.write("{source}/build/" + FINGERPRINT, plan.fingerprint.model_dump_json())
     world.write("{source}/build/CMakeCache.txt", "USE_EXTRA:BOOL=ON")
     world.write("{source}/build/a.o", "an object")
     return context
@@ -240,6 +241,19 @@ def test_a_kept_build_tree_that_is_refused_is_asked_anew(world: Any, lock: Lock)
     assert "USE_CUDA" in result.findings[1].what
     assert result.findings[1] in [event.finding for event in world.events if isinstance(event, Found)]
     assert world.inside("{source}/build/a.o").exists()
+
+
+def test_a_kept_tree_of_other_flags_is_begun_anew(world: Any, make_lock: Callable[..., Lock]) -> None:
+    """Another list of architectures: it is named, and no old object is told of as made for the new one."""
+    world.lock = make_lock(environ={"TORCH_CUDA_ARCH_LIST": "8.0"})
+    context = edited(world)
+    world.executor.replies = [gate("passed")]
+
+    result = configure.run(configure.plan(make_lock(environ={"TORCH_CUDA_ARCH_LIST": "9.0"})), context)
+
+    assert result.findings[-1].reference == "tree-begun-anew"
+    assert result.findings[-1].what.endswith("variable TORCH_CUDA_ARCH_LIST: was 8.0, now 9.0")
+    assert not world.inside("{source}/build/a.o").exists()
 
 
 def test_what_is_refused_anew_is_refused(world: Any, lock: Lock) -> None:

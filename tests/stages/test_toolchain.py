@@ -198,6 +198,16 @@ def test_a_compiler_that_was_exchanged_makes_the_stage_run_again(
     assert world.context.records.reuse("toolchain", plan.key, plan.makes) is None
 
 
+def test_what_it_rests_on_is_told_to_the_build(world: Any, lock: Lock, compilers: list[str]) -> None:
+    """Our ninja looks at the very bytes before it goes on in a tree; in an image too."""
+    world.executor.replies = replies(probed(files=compilers))
+
+    result = toolchain.run(toolchain.plan(lock), world.context)
+
+    assert json.loads(world.inside("{shim}/tools.json").read_text(encoding="utf-8")) == compilers
+    assert list(result.rests_on) == compilers
+
+
 def test_in_an_image_the_machines_own_compilers_do_not_count(
     world: Any, make_lock: Callable[..., Lock], compilers: list[str]
 ) -> None:

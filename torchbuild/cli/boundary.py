@@ -16,7 +16,8 @@ import click
 
 from torchbuild.cli import output
 from torchbuild.cli.output import CLOSED_PIPE, machine_redactor, print_json, silence_stdout, wants_json
-from torchbuild.errors import HostError, InternalError, Interrupted, TorchbuildError, UsageError
+from torchbuild.errors import HostError, InternalError, TorchbuildError, UsageError
+from torchbuild.model.stopped import stopped
 from torchbuild.report.errors_text import error_json, error_rich, error_text
 from torchbuild.report.redaction import Redactor
 
@@ -54,7 +55,7 @@ def _as_ours(error: BaseException, argv: Sequence[str], redactor: Redactor) -> T
         case TorchbuildError():
             return error
         case KeyboardInterrupt() | click.Abort():
-            return interrupted()
+            return stopped("interrupt")
         case click.ClickException():
             return _usage(error)
         case OSError() if _came_from_printing(error):
@@ -88,15 +89,6 @@ def _unwritable(error: OSError) -> HostError:
         "the result cannot be written",
         why=str(error),
         fix="Send stdout and stderr to files or programs that take them.",
-    )
-
-
-def interrupted() -> Interrupted:
-    """That somebody stopped it, as the terminal and the report say it."""
-    return Interrupted(
-        "interrupted",
-        "stopped as you asked",
-        fix="Run the same command again: what is done is not done again.",
     )
 
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from torchbuild.cli.despite import Despite
 from torchbuild.cli.options import dev_option, json_option, recipe_options, slice_options
+from torchbuild.cli.stop_after import Duration
+
+if TYPE_CHECKING:
+    from torchbuild.cli.running import Ended
 
 __all__ = ["build"]
 
@@ -33,6 +38,11 @@ __all__ = ["build"]
     help="Go on although WHAT: open-network, nothing on this machine keeps the build from its network; or the"
     " reference of a look before the build that failed. The wheel's provenance says so. Can be repeated.",
 )  # fmt: skip
+@click.option(
+    "--stop-after", metavar="TIME", type=Duration(),
+    help="After TIME, such as 3h or 1h30m, begin no compiler and no stage any more, and end with exit code 75"
+    " once what runs is finished. The same command goes on.",
+)  # fmt: skip
 @json_option
 def build(
     *,
@@ -48,9 +58,12 @@ def build(
     is_dev: bool,
     paranoid: bool,
     despite: tuple[str, ...],
+    stop_after: int | None,
     as_json: bool,
 ) -> None:
     """Build the wheel of RECIPE, from fetch to publish. What is done and intact is not done again.
+
+    The first Ctrl-C lets compilers that run end, a second one ends all at once; the same command goes on.
 
     First it looks at all that `torchbuild doctor` looks at, and begins only where nothing would fail.
     Without a lock, or with one of another state of the recipe, the lock is made first. Progress is told on
@@ -58,6 +71,7 @@ def build(
 
     Stages: fetch, toolchain, source, configure, compile, package, verify, publish.
     """
+    begun = time.monotonic()
     from torchbuild.cli.output import print_result  # noqa: PLC0415  help must not pay for the pipeline
     from torchbuild.cli.places import places  # noqa: PLC0415
     from torchbuild.cli.running import Asked, run_build  # noqa: PLC0415
@@ -74,16 +88,20 @@ def build(
         is_dev=is_dev,
         paranoid=paranoid,
         despite=despite,
+        until=None if stop_after is None else begun + stop_after,
     )
     ended = run_build(asked, places(), _stages(first, last, target))
-    result: dict[str, Any] = {
+    print_result(_result(ended), as_json=as_json, text=ended.wheel or str(ended.report))
+
+
+def _result(ended: Ended) -> dict[str, Any]:
+    return {
         "run": ended.run,
         "report": ended.report,
         "wheel": ended.wheel or None,
         "sha256": ended.sha256 or None,
         "stages": [{"stage": item.stage, "outcome": item.outcome} for item in ended.outcomes],
     }
-    print_result(result, as_json=as_json, text=ended.wheel or str(ended.report))
 
 
 def _stages(first: str | None, last: str | None, target: str | None) -> tuple[Any, ...]:

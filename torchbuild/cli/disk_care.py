@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from torchbuild.edges.download import Downloader
     from torchbuild.model.recipe import Machine
 
-__all__ = ["store_kept_below", "watch_disk"]
+__all__ = ["is_paused", "store_kept_below", "watch_disk"]
 
 _MOST = 5
 
@@ -59,6 +59,12 @@ def watch_disk(
         taken=lambda: _taken(places, workspace),
     )
     executor.watch.report_to(tell)
+
+
+def is_paused(executor: Executor | Downloader) -> bool:
+    """Whether what it runs or fetches waits for space now."""
+    watch = executor.watch if isinstance(executor, _Watched) else None
+    return watch is not None and watch.is_paused
 
 
 def _taken(places: Places, workspace: Path) -> tuple[str, ...]:

@@ -8,11 +8,11 @@ from datetime import datetime
 from pathlib import Path
 
 from torchbuild import __version__
-from torchbuild.cli.boundary import interrupted
 from torchbuild.edges.atomic import write_bytes
 from torchbuild.edges.previous import set_aside
-from torchbuild.errors import InternalError, TorchbuildError
+from torchbuild.errors import InternalError, Interrupted, TorchbuildError
 from torchbuild.model.finding import Finding
+from torchbuild.model.stopped import stopped
 from torchbuild.pipeline import STAGES, StageOutcome
 from torchbuild.report.events import Event, Found
 from torchbuild.report.redaction import Redactor
@@ -68,7 +68,7 @@ class RunEnd:
 
 def report_of(end: RunEnd) -> RunReport:
     """The report, not yet redacted."""
-    stopped = isinstance(end.failure, KeyboardInterrupt) or any(
+    is_stopped = isinstance(end.failure, KeyboardInterrupt | Interrupted) or any(
         item.outcome == "stopped" for item in end.outcomes
     )
     ran = {item.stage for item in end.outcomes}
@@ -76,7 +76,7 @@ def report_of(end: RunEnd) -> RunReport:
         schema=1,
         run=end.run,
         recipe=end.recipe,
-        outcome="stopped" if stopped else "failed" if end.failure else "done",
+        outcome="stopped" if is_stopped else "failed" if end.failure else "done",
         started=end.started.isoformat(timespec="seconds"),
         seconds=round(end.seconds, 3),
         tool=__version__,
@@ -97,7 +97,7 @@ def _as_ours(failure: BaseException) -> TorchbuildError:
     if isinstance(failure, TorchbuildError):
         return failure
     if isinstance(failure, KeyboardInterrupt):
-        return interrupted()
+        return stopped("interrupt")
     return InternalError(
         "internal-error",
         f"torchbuild itself failed: {type(failure).__name__}: {failure}",

@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -16,8 +16,7 @@ from typing import NamedTuple
 from torchbuild.cli.builder_image import have_locked_image
 from torchbuild.cli.despite import OPEN_NETWORK
 from torchbuild.cli.dev_hints import advise_dev
-from torchbuild.cli.disk_care import store_kept_below, watch_disk
-from torchbuild.cli.facts_overlay import facts_differ
+from torchbuild.cli.disk_care import is_paused, store_kept_below, watch_disk
 from torchbuild.cli.lock_changes import changes
 from torchbuild.cli.locking import World, make_lock, world
 from torchbuild.cli.machine_settings import keep_allowed, keep_despite, keep_settings
@@ -34,7 +33,8 @@ from torchbuild.cli.recipe_files import (
     write_lock,
 )
 from torchbuild.cli.run_report import FindingKeeper, RunEnd, report_of, write_reports
-from torchbuild.cli.running_signals import ended_as_interrupted
+from torchbuild.cli.run_warnings import tell_of_other_facts, warner
+from torchbuild.cli.running_signals import StopRequests
 from torchbuild.cli.survey import executor_alone, settled
 from torchbuild.context import Context, Executor, Reporter
 from torchbuild.edges.atomic import leftovers, remove_tree, write_text
@@ -86,6 +86,8 @@ class Asked:
     """One kept workspace for the recipe, where people edit; the wheel says so."""
     despite: tuple[str, ...] = ()
     """What the build goes on in spite of: ``open-network``, preflights by reference."""
+    until: float | None = None
+    """The moment, as `time.monotonic` tells it, after which nothing begins any more."""
 
     @property
     def overridden(self) -> tuple[str, ...]:
@@ -146,10 +148,11 @@ def run_build(asked: Asked, places: Places, stages: tuple[Stage, ...]) -> Ended:
     folder = asked.recipe.absolute().parent
     there = world(recipe, places, folder, asked.allowed, paranoid=asked.paranoid)
     gate = Gate(recipe=recipe, here=places, recipe_dir=folder, out=asked.out, despite=asked.overridden)
+    stopping = StopRequests(until=asked.until, tell=tell)
     for place in {asked.out.absolute(), (asked.lock or asked.recipe).absolute().parent}:
         _sweep(place)
     with (
-        ended_as_interrupted(),
+        stopping.heard(),
         store_kept_below(recipe.machine, places, tell),
         _opened(asked, recipe, there, tell, gate) as opened,
         relayed(recipe.machine.endpoints, opened.workspace.root) as endpoints,
@@ -162,14 +165,22 @@ def run_build(asked: Asked, places: Places, stages: tuple[Stage, ...]) -> Ended:
             keeper,
         ]
         with Broadcast(clean, renderers) as reporter:
-            for waits in (opened.executor, there.downloads):
-                watch_disk(waits, recipe.machine, places, workspace.path, reporter)
-            there.downloads.report_to(_passed_over(reporter))
-            _tell_of_other_facts(opened.lock, reporter)
+            for item in (opened.executor, there.downloads):
+                watch_disk(item, recipe.machine, places, workspace.path, reporter)
+            there.downloads.report_to(
+                warner(reporter, Warned(stage="fetch", reference="address-passed-over", text=""))
+            )
+            waiting = (opened.executor, there.downloads)
+            stopping.report_to(
+                warner(reporter, Warned(stage="", reference="stopping", text="")),
+                lambda: any(is_paused(item) for item in waiting),
+            )
+            tell_of_other_facts(opened.lock, reporter)
             network = _Allowed(endpoints, asked.despite)
             executor = _guarded(opened.executor, opened.lock, workspace, reporter, network)
             context = _context(asked, there, opened, LoggedExecutor(executor, clean.redact), reporter)
-            run = _Run(lock=opened.lock, context=context, clean=clean, keeper=keeper, gate=gate)
+            context = replace(context, stopping=stopping)
+            run = _Run(opened.lock, context, clean, keeper, gate, stopping)
             return run.go(stages, forced=asked.forced)
 
 
@@ -198,33 +209,14 @@ def _guarded(
     executor: Executor, lock: Lock, workspace: DirectoryWorkspace, reporter: Reporter, allowed: _Allowed
 ) -> Executor:
     """The executor whose commands without a network are stopped where they ask for it."""
-
-    def warn(text: str) -> None:
-        reporter.emit(Warned(stage="", reference="network-not-watched", text=text))
-
     return GuardedExecutor(
         executor,
         python=lock.python.executable,
         root=workspace.root,
-        warn=warn,
+        warn=warner(reporter, Warned(stage="", reference="network-not-watched", text="")),
         endpoints=allowed.endpoints,
         despite_open_network="open-network" in allowed.despite,
     )
-
-
-def _passed_over(reporter: Reporter) -> Callable[[str], None]:
-    """Tells of mirrors that did not give what they were asked for."""
-
-    def warn(text: str) -> None:
-        reporter.emit(Warned(stage="fetch", reference="address-passed-over", text=text))
-
-    return warn
-
-
-def _tell_of_other_facts(lock: Lock, reporter: Reporter) -> None:
-    """The lock is used as it is, whatever the user's facts are here."""
-    for text in facts_differ(lock):
-        reporter.emit(Warned(stage="", reference="facts-differ", text=text))
 
 
 def _sweep(place: Path) -> None:
@@ -306,8 +298,7 @@ def _opened(
         yield _Opened(lock, workspace, executor, allowed, despite)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Run:
+class _Run(NamedTuple):
     """One pass of the pipeline, reported from its first event to its last."""
 
     lock: Lock
@@ -315,6 +306,7 @@ class _Run:
     clean: Redactor
     keeper: FindingKeeper
     gate: Gate
+    stopping: StopRequests
 
     def go(self, stages: tuple[Stage, ...], *, forced: bool) -> Ended:
         """Run the stages; write the report; raise what stopped them."""
@@ -334,7 +326,7 @@ class _Run:
             for outcome in walk:
                 outcomes.append(outcome)  # noqa: PERF402  what came before a failure counts
         except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  reported, then raised again
-            failure = error
+            failure = self.stopping.ending(error)
             if self.context.is_dev and isinstance(error, TorchbuildError):
                 advise_dev(error)
         end = RunEnd(

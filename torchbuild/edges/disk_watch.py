@@ -54,6 +54,8 @@ class DiskWatch:
         self._taken = taken
         self._interval_s = interval_s
         self._gave_up: tuple[Path, int] | None = None
+        self.is_paused = False
+        """Whether what runs stands still."""
         self._tell: Callable[[str, bool], None] = lambda _text, _is_low: None
 
     def report_to(self, tell: Callable[[str, bool], None]) -> None:
@@ -125,9 +127,9 @@ class DiskWatch:
             if low is None:
                 continue
             place, free = low
-            is_paused = pause()
-            self._tell(self._advice(place, free, is_paused=is_paused), True)
-            until = time.monotonic() + self._patience_s if is_paused else math.inf
+            self.is_paused = pause()
+            self._tell(self._advice(place, free, is_paused=self.is_paused), True)
+            until = time.monotonic() + self._patience_s if self.is_paused else math.inf
             try:
                 while not ended.wait(self._interval_s) and self._low() is not None:
                     if time.monotonic() >= until:
@@ -137,6 +139,7 @@ class DiskWatch:
                     pause()
             finally:
                 resume()
+                self.is_paused = False
             if not ended.is_set():
                 self._tell(f"there is space again on the file system of {place}: the build goes on", False)
 

@@ -32,6 +32,8 @@ class Edge:
         """Bytes that it holds."""
         self.most = 0
         """Bytes that it ever held."""
+        self.has_run = False
+        """Whether it was let in, and may have been killed since."""
         self.is_alone = False
         """Whether nothing may run beside it."""
         self.is_lent = False
@@ -75,6 +77,7 @@ class Ledger:
                 continue
             self.waiting.remove(edge)
             self.running.append(edge)
+            edge.has_run = True
             free -= edge.predicted
             yield edge
 

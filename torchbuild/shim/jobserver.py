@@ -10,13 +10,15 @@ import os
 import termios
 from typing import Dict, List, Optional, Tuple
 
-__all__ = ["MAKE", "NINJA", "Jobserver", "allowed_jobs", "without_jobs"]
+__all__ = ["CLIENTS", "MAKE", "NINJA", "Jobserver", "allowed_jobs", "without_jobs"]
 
 NINJA = "Cdfktw"
 """Letters of its options after which the rest of a cluster is a value, or the next word."""
 MAKE = "CEIOWfo"
 """The same of make."""
 
+CLIENTS = ("make", "gmake", "ninja", "cargo")
+"""Programs that take tokens, by the beginning of their names."""
 _TOKEN = b"+"
 
 
@@ -36,6 +38,7 @@ class Jobserver:
         """Further tokens, for jobs that wait and do nothing."""
         self.recovered = 0
         """Tokens that were lost with their clients, and put back."""
+        self._withheld = 0
         self.path = os.path.join(folder, "jobs")
         """The pipe."""
         os.mkfifo(self.path, 0o600)
@@ -59,10 +62,16 @@ class Jobserver:
 
     def take_back(self) -> bool:
         """One that was lent; false where somebody has it now."""
-        if self.lent == 0 or not self._take():
+        if self.lent == 0 or not (self._withheld or self._take()):
             return False
+        self._withheld = max(0, self._withheld - 1)
         self.lent -= 1
         return True
+
+    def withhold(self) -> None:
+        """Take out all that nobody has: no further job begins beside those that run."""
+        while self._take():
+            self._withheld += 1
 
     def settle(self, missing: int) -> None:
         """Put back what is missing, or take away what is too much."""

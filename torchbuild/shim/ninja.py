@@ -1,9 +1,10 @@
 """The ninja that CMake finds. Probes pass through; the first real build call meets the gate.
 
 Orders come from ``order.json`` beside this package, written by the stage that starts the front end:
-``{"mode": "gate" | "build", "build_dir": …, "target": … | null, "expect": […], "statslog": …}``.
+``{"mode": "gate" | "build", "build_dir": …, "target": … | null, "expect": […], "fingerprint": {…}, …}``.
 What was found is left there as ``gate.json``, ``compile.json`` and ``samples.jsonl``. Exit codes of our own:
-90 stopped after configure as asked, 91 refused by the gate, 92 stopped after the target as asked.
+90 stopped after configure as asked, 91 refused by the gate, 92 stopped after the target as asked, 95 stopped
+with what ran, because ``stop-asked`` lies there.
 """
 
 import json
@@ -16,21 +17,32 @@ import sys
 import time
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
+from . import fingerprint
 from .cache import parse_cache
 from .device_flags import read_device_entries
 from .gate import compare
 from .jobserver import NINJA, allowed_jobs, without_jobs
 from .memory import MemoryWatch
 from .samples import Samples
+from .stopping import INTERRUPTED
 from .supervisor import Supervisor
 
-__all__ = ["REFUSED", "STOPPED_AFTER_CONFIGURE", "STOPPED_AFTER_TARGET", "main", "split_arguments"]
+__all__ = [
+    "REFUSED",
+    "STOPPED",
+    "STOPPED_AFTER_CONFIGURE",
+    "STOPPED_AFTER_TARGET",
+    "main",
+    "split_arguments",
+]
 
 STOPPED_AFTER_CONFIGURE = 90
 REFUSED = 91
 STOPPED_AFTER_TARGET = 92
+STOPPED = 95
 
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_STOP_MARK = os.path.join(_HERE, "stop-asked")
 _WITH_VALUE = "Cdfjkltw"
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _OLDEST_CLIENT = (1, 13)
@@ -45,6 +57,8 @@ def main(argv: Optional[List[str]] = None) -> int:
     order = _order()
     if order is None or not _is_build(arguments, order["build_dir"]):
         os.execv(real, [real, *arguments])
+    if _stale(order):
+        return REFUSED
     if order["mode"] != "gate":
         code = _regenerate(real, order["build_dir"])
         if code != 0:
@@ -131,6 +145,27 @@ def _regenerate(real: str, build_dir: str) -> int:
     return _run(_start([real, "--quiet", "-C", build_dir, "build.ninja"], dict(os.environ)))
 
 
+def _stale(order: Dict[str, Any]) -> bool:
+    """Whether what the build tree holds was made with something else."""
+    if "fingerprint" not in order:
+        return False
+    findings = fingerprint.compare(order["build_dir"], order["fingerprint"], _tools())
+    if findings:
+        _write("gate.json", {"findings": findings})
+    for finding in findings:
+        sys.stderr.write("torchbuild: made with another %(what)s: was %(wanted)s, now %(seen)s\n" % finding)
+    return bool(findings)
+
+
+def _tools() -> List[str]:
+    """What the toolchain stage says that all rests on."""
+    try:
+        with open(os.path.join(_HERE, "tools.json"), encoding="utf-8") as handle:
+            return [str(path) for path in json.load(handle)]
+    except OSError:
+        return []
+
+
 def _gate(order: Dict[str, Any], real: str) -> Optional[List[Dict[str, str]]]:
     """What was found; None where there is no cache to compare."""
     path = os.path.join(order["build_dir"], "CMakeCache.txt")
@@ -173,6 +208,9 @@ def _not_a_client(real: str) -> List[Dict[str, str]]:
 
 
 def _build(real: str, arguments: List[str], order: Dict[str, Any]) -> int:
+    if os.path.exists(_STOP_MARK):
+        _write("compile.json", {"exit_code": STOPPED, "stopped": True})
+        return STOPPED
     options, targets, _, _ = split_arguments(arguments)
     if order.get("target"):
         options = [part for part in options if part != "--"] + ["--"]  # a target is never an option
@@ -186,6 +224,7 @@ def _build(real: str, arguments: List[str], order: Dict[str, Any]) -> int:
         order["build_dir"],
         _expected_peaks(),
         os.path.join(_HERE, "peaks.jsonl"),
+        _STOP_MARK,
     )
     environ.update(supervisor.environ(os.path.join(_HERE, "launch")))
     started = time.time()
@@ -198,23 +237,26 @@ def _build(real: str, arguments: List[str], order: Dict[str, Any]) -> int:
     code = _run(child)
     memory.stop()
     supervised = supervisor.stop()
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    _write(
-        "compile.json",
-        {
-            "exit_code": code,
-            "seconds": round(time.time() - started, 3),
-            "user_seconds": round(usage.ru_utime, 3),
-            "system_seconds": round(usage.ru_stime, 3),
-            "largest_process_bytes": usage.ru_maxrss * 1024,
-            "peak_memory_bytes": memory.peak,
-            **supervised,
-        },
-    )
+    is_stopped = supervisor.stopping.is_over and code in INTERRUPTED
+    told = {"exit_code": code, "stopped": is_stopped, "seconds": round(time.time() - started, 3)}
+    _write("compile.json", {**told, **_price(), "peak_memory_bytes": memory.peak, **supervised})
+    if is_stopped:
+        sys.stderr.write("torchbuild: what ran is finished; stopped, as asked\n")
+        return STOPPED
     if code == 0 and order.get("target"):
         sys.stderr.write("torchbuild: built %s; stopped, as asked\n" % order["target"])
         return STOPPED_AFTER_TARGET
     return code
+
+
+def _price() -> Dict[str, Any]:
+    """What all that ran took."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return {
+        "user_seconds": round(usage.ru_utime, 3),
+        "system_seconds": round(usage.ru_stime, 3),
+        "largest_process_bytes": usage.ru_maxrss * 1024,
+    }
 
 
 def _expected_peaks() -> Dict[str, Any]:

@@ -25,8 +25,10 @@ int main(void) { char *p = malloc(2); int bad = p == NULL; free(p); return bad; 
 int main() { std::vector<double> v(3, 2.0); return std::sqrt(v[0]) > 1 ? 0 : 1; }
 """,
 }
-_BEHIND = ("cc1", "cc1plus", "as", "ld")
+_BEHIND = ("cc1", "cc1plus", "as", "ld", "collect2", "lto1")
 """What a driver such as gcc starts: there the work is done."""
+_BESIDE = ("libc.so.6", "libstdc++.so.6", "libgcc.a")
+"""What comes with a release of the C library, and of the compiler's own: headers change with them."""
 
 
 def main(argv: List[str]) -> int:
@@ -88,9 +90,10 @@ def _interpreter_files() -> List[str]:
 
 
 def _compiler_files(driver: str) -> List[str]:
-    """The driver as it is called, and the programs that it starts; those it does not know are left out."""
+    """The driver as it is called, what it starts and what lies beside it, where it knows of them."""
     said = [_first_line([driver, "-print-prog-name=" + name]) for name in _BEHIND]
     found = [driver, *(shutil.which(name) or "" for name in said if name)]
+    found += [_first_line([driver, "-print-file-name=" + name]) for name in _BESIDE]
     return [os.path.abspath(path) for path in found if os.path.isfile(path)]
 
 

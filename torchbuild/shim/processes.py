@@ -1,7 +1,7 @@
 """Processes as ``/proc`` shows them: who started whom, and how much memory each holds."""
 
 import os
-from typing import Dict, Iterator, List, NamedTuple
+from typing import Dict, Iterator, List, NamedTuple, Set
 
 __all__ = ["Process", "Processes", "look"]
 
@@ -35,6 +35,21 @@ class Processes:
     def children(self, pid: int) -> List[Process]:
         """What a process started and what has not ended."""
         return [process for process in self._children.get(pid, ()) if not process.is_over]
+
+    def started(self, pid: int) -> Set[int]:
+        """What a process started and has not looked at since it ended, if it did."""
+        return {process.pid for process in self._children.get(pid, ())}
+
+    def line(self, pid: int, among: Set[int]) -> List[Process]:
+        """The process, what started it and so on, up to one of those; empty where none of those did."""
+        found: List[Process] = []
+        process = self._by_pid.get(pid)
+        while process is not None and process not in found:
+            found.append(process)
+            if process.pid in among:
+                return found
+            process = self._by_pid.get(process.parent)
+        return []
 
     def below(self, pid: int) -> Iterator[Process]:
         """What a process started, and what that started."""

@@ -21,8 +21,9 @@ from typing import Any, Dict, List, Optional
 
 from .admission import Edge, Ledger, Peaks
 from .budget import Budget
-from .jobserver import Jobserver
+from .jobserver import CLIENTS, Jobserver
 from .processes import Processes, look
+from .stopping import Stopping
 
 __all__ = ["SOCKET", "Supervisor"]
 
@@ -31,11 +32,11 @@ SOCKET = "TORCHBUILD_SUPERVISOR"
 _LONGEST_PATH = 90
 _SLOW_S, _FAST_S, _IDLE_S = 0.5, 0.15, 1.0
 """Between looks: usually, where memory is scarce or somebody waits, and where nothing compiles."""
+_STOPPING_S = 0.05
+"""The same where the build ends before its end."""
 _FRESH_S = 0.1
 _LOOKS = 6
 """A token counts as lost where it was missing in so many looks in a row."""
-_CLIENTS = ("make", "gmake", "ninja", "cargo")
-"""Programs that take tokens, by the beginning of their names."""
 _LOGGED = 160
 
 
@@ -53,7 +54,9 @@ class _Client:
 class Supervisor(threading.Thread):
     """Serves until it is stopped."""
 
-    def __init__(self, jobs: int, build_dir: str, told: Dict[str, Any], learned: str) -> None:
+    def __init__(
+        self, jobs: int, build_dir: str, told: Dict[str, Any], learned: str, stop_mark: str = ""
+    ) -> None:
         """Make pipe and socket; nothing is served yet.
 
         Args:
@@ -61,6 +64,7 @@ class Supervisor(threading.Thread):
             build_dir: what outputs are named relative to.
             told: what compilers are expected to take, see `Peaks`.
             learned: a file that gets a line for each compiler that took something else.
+            stop_mark: a file; where it is there, the build ends with what runs.
         """
         super().__init__(daemon=True)
         self._folder = tempfile.mkdtemp(prefix="tb-")
@@ -84,6 +88,8 @@ class Supervisor(threading.Thread):
         self._missing: List[int] = []
         self._is_over = False
         self._counts = dict.fromkeys(("admitted", "waited", "evicted", "rerun", "lost"), 0)
+        self.stopping = Stopping(stop_mark)
+        """Whether it shall end before its end."""
         self.ninja = 0
         """Process of the ninja that works for us."""
 
@@ -135,9 +141,28 @@ class Supervisor(threading.Thread):
                     elif isinstance(key.data, _Client):
                         self._hear(key.data)
                 self._look()
+                self._stop()
                 self._admit()
 
+    def _stop(self) -> None:
+        """Where somebody asked for it, let what runs end, and nothing begin."""
+        is_new = bool(self.ninja) and self.stopping.is_new()
+        if not self.stopping.is_asked:
+            return
+        seen, waiting = look(), self._ledger.waiting
+        self.jobserver.withhold()
+        if is_new:
+            never = {self._by_edge[id(edge)].pid for edge in waiting if not edge.has_run}
+            count = self.stopping.begin(seen, self.ninja, never)
+            self._say("stopping, as asked: %d that run are finished, and nothing begins" % count)
+        for edge in list(waiting):
+            if not self.stopping.may_run(seen, self._by_edge[id(edge)].pid):
+                waiting.remove(edge)  # its launcher waits for the end
+        self.stopping.go_on(seen, self.ninja)
+
     def _interval(self) -> float:
+        if self.stopping.is_asked:
+            return _STOPPING_S
         if not self._by_edge:
             return _IDLE_S
         is_scarce = self._room.available < 4 * self._room.reserve
@@ -204,6 +229,7 @@ class Supervisor(threading.Thread):
         client.edge = Edge(name, peak, time.monotonic())
         self._by_edge[id(client.edge)] = client
         self._ledger.waiting.append(client.edge)
+        self._stop()
         self._admit()
         if client.edge in self._ledger.waiting:
             self._counts["waited"] += 1
@@ -251,6 +277,8 @@ class Supervisor(threading.Thread):
         return True
 
     def _lend(self) -> None:
+        if self.stopping.is_asked:
+            return
         for edge in self._ledger.waiting:
             if not edge.is_lent and self.jobserver.lent < max(8, 2 * self.jobserver.jobs):
                 self.jobserver.lend()
@@ -279,11 +307,11 @@ class Supervisor(threading.Thread):
 
     def _audit(self, seen: Processes) -> None:
         """Tokens that nobody has and nobody uses, look after look, went with a client that was killed."""
-        if not self.ninja:
+        if not self.ninja or self.stopping.is_asked:
             return
         used = len(seen.children(self.ninja))
         for process in seen.below(self.ninja):
-            if process.name.startswith(_CLIENTS):
+            if process.name.startswith(CLIENTS):
                 used += max(0, len(seen.children(process.pid)) - 1)
         total = self.jobserver.jobs + self.jobserver.lent
         self._missing = [*self._missing[1 - _LOOKS :], total - used - self.jobserver.free()]

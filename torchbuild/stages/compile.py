@@ -12,10 +12,13 @@ from typing import Any, NamedTuple
 from torchbuild.context import Completed, Context
 from torchbuild.errors import HostError, StageError, UsageError
 from torchbuild.inspection.gpu_code_build import device_objects
+from torchbuild.kept_tree import forget_refused, mark_configured
 from torchbuild.model.command import BUILD_ROOT, expand
 from torchbuild.model.finding import Finding, failures, reasons
+from torchbuild.model.fingerprint import Fingerprint, fingerprint_of
 from torchbuild.model.lock import Expectation, Lock
 from torchbuild.model.stage import StagePlan, StageResult, lock_part, stage_key
+from torchbuild.model.stopped import stopped
 from torchbuild.report.edge_times import edge_times, times_name
 from torchbuild.report.events import Found, Progress
 from torchbuild.report.live_estimate import LiveEstimate
@@ -24,14 +27,13 @@ from torchbuild.resolve.launchers import launched
 from torchbuild.resolve.learned_peaks import EXPECTED, KEPT, SEEN, compilers_of, expected, merged
 from torchbuild.resolve.orders import (
     BUILD_DIR,
-    CACHE,
     GATE,
     LAID,
     ORDER,
+    STOP,
     USAGE,
     build_order,
     bypassed,
-    cache_forgotten,
     gate_findings,
     refuse,
 )
@@ -65,6 +67,8 @@ class Plan(StagePlan):
 
     expect: tuple[Expectation, ...]
     """What the gate compares again, in case configure ran anew."""
+    fingerprint: Fingerprint
+    """What the build tree must be made with."""
     compiler_cache: bool
     """Whether compilers go through a cache."""
     gpu_archs: tuple[str, ...]
@@ -88,6 +92,7 @@ def plan(lock: Lock) -> Plan:
         makes=("{dist}",),
         commands=(front_end(lock),),
         expect=launched(lock.expect),
+        fingerprint=fingerprint_of(lock),
         compiler_cache=lock.compiler_cache != "none",
         gpu_archs=lock.gpu_archs,
         edge_times="{cache}/" + times_name(lock.compiler, lock.gpu_archs),
@@ -103,12 +108,12 @@ def run(plan: Plan, context: Context) -> Result:
     context.records.watch("configure", ())
     built = _built(plan, context)
     findings: tuple[Finding, ...] = ()
-    if context.is_dev and not built.stopped and failures(built.compared):
-        findings = (cache_forgotten(built.compared),)
-        context.reporter.emit(Found(stage=NAME, finding=findings[0]))
-        for path in (CACHE, GATE):
-            context.trees.remove(context.workspace.inside(path))
+    is_kept = context.is_dev and not built.stopped
+    forgotten = forget_refused(NAME, built.compared, context, is_kept=is_kept)
+    if forgotten is not None:
+        findings = (forgotten,)
         built = _built(plan, context)
+        mark_configured(built.compared, context)
     if not built.stopped:
         refuse(built.compared, str(built.done.log))
         _require_end(built, context)
@@ -177,20 +182,23 @@ def _built(plan: Plan, context: Context) -> _Built:
         for place in _packed_before(context):
             trees.remove(place)
     _keep_peaks(plan, context)  # of a run that was killed
-    for path in ("{dist}", USAGE, GATE + ".tmp", STATSLOG, SEEN):
+    for path in ("{dist}", USAGE, GATE + ".tmp", STATSLOG, SEEN, STOP):
         trees.remove(inside(path))
     for path in ("{dist}", "{work}/home", "{work}/tmp"):
         trees.make(inside(path))
     statslog = expand(STATSLOG) if plan.compiler_cache else None
-    trees.write(inside(ORDER), build_order(plan.expect, context.target, statslog))
+    trees.write(inside(ORDER), build_order(plan.expect, plan.fingerprint, context.target, statslog))
     trees.write(inside(EXPECTED), expected(plan.compilers, _kept_peaks(context)))
     watch = _Watch(context, _estimate(plan, context))
     log = context.workspace.logs / f"{NAME}.log"
     command = plan.commands[0].with_environ(context.executor.environment())
-    done = context.executor.run(command, log=log, on_line=watch.line)
+    with context.stopping.gently(inside(STOP)):
+        done = context.executor.run(command, log=log, on_line=watch.line)
     _keep_peaks(plan, context)
     usage = _usage(trees.read(inside(USAGE)))
     _learn(plan, watch, context)
+    if usage.get("stopped"):
+        raise stopped(context.stopping.reason, watch.place())
     return _Built(
         done=done,
         watch=watch,
@@ -261,7 +269,7 @@ def _evidence(built: _Built, context: Context) -> dict[str, str]:
     return {
         "edges": str(built.watch.total),
         "wall_seconds": f"{built.done.seconds:.1f}",
-        **{name: str(value) for name, value in built.usage.items() if name != "exit_code"},
+        **{name: str(value) for name, value in built.usage.items() if name not in ("exit_code", "stopped")},
         **_cache_statistics(context.trees.read(context.workspace.inside(STATSLOG)) or ""),
         **{f"estimate_error_at_{at}": f"{error:+.0%}" for at, error in built.watch.estimate.errors().items()},
     }
@@ -282,6 +290,11 @@ class _Watch:
     def total(self) -> int:
         """Edges of all calls of ninja together."""
         return self._before + self._last
+
+    def place(self) -> str:
+        """How far it is, for who stops it."""
+        count = f"after {self._number:,} of {self._last:,} edges" if self._last else "before the first edge"
+        return f"{count} of {NAME}"
 
     def _count(self, number: int, total: int) -> None:
         """A front end may call ninja several times; a number that goes back is a new call's."""

@@ -6,19 +6,19 @@ from itertools import islice, takewhile
 
 from torchbuild.context import Context
 from torchbuild.errors import StageError
-from torchbuild.model.finding import Finding, failures
+from torchbuild.kept_tree import forget_refused, keep_or_remove, mark_configured
+from torchbuild.model.finding import Finding
+from torchbuild.model.fingerprint import Fingerprint, fingerprint_of
 from torchbuild.model.lock import Expectation, Lock
 from torchbuild.model.stage import StagePlan, StageResult, lock_part, stage_key
 from torchbuild.report.events import Found
 from torchbuild.resolve.frontend import front_end
 from torchbuild.resolve.launchers import launched
 from torchbuild.resolve.orders import (
-    BUILD_DIR,
-    CACHE,
     GATE,
+    MARK,
     ORDER,
     bypassed,
-    cache_forgotten,
     gate_findings,
     gate_order,
     refuse,
@@ -28,15 +28,8 @@ __all__ = ["NAME", "REVISION", "Plan", "Result", "plan", "run"]
 
 NAME = "configure"
 REVISION = 2
-MARK = f"{BUILD_DIR}/.torchbuild-configured"
-"""Says that the build tree is the one that was compared. CMake's own files change when it runs again, which
-one of the front ends lets it do for compile."""
 _MOST_LINES = 12
 _MOST_NAMES = 40
-
-
-MADE_WITH = "{work}/configured-with"
-"""Toolchain and flags of the build tree; where people edit, it is kept while they are the same."""
 
 
 class Plan(StagePlan):
@@ -44,8 +37,8 @@ class Plan(StagePlan):
 
     expect: tuple[Expectation, ...]
     """What the gate compares."""
-    flags: str
-    """Digest of what a build tree is made with, its source apart."""
+    fingerprint: Fingerprint
+    """What the build tree is made with; where people edit, it is kept while that is the same."""
 
 
 class Result(StageResult):
@@ -62,9 +55,7 @@ def plan(lock: Lock) -> Plan:
         makes=(GATE, MARK),
         commands=(front_end(lock),),
         expect=launched(lock.expect),
-        flags=stage_key(
-            NAME, REVISION, lock_part(lock, "environ", "defines", "era", "compiler_cache")
-        ).digest,
+        fingerprint=fingerprint_of(lock),
     )
 
 
@@ -74,28 +65,20 @@ def run(plan: Plan, context: Context) -> Result:
     Where people edit, the build tree is kept, and with it what CMake once read from the tree. Where that is
     refused it is forgotten, and only what the tree says now counts. What is compiled already stays.
     """
-    inside, trees = context.workspace.inside, context.trees
-    made_with = f"{plan.flags} {context.records.key('toolchain')}\n"
-    is_same = context.is_dev and trees.read(inside(MADE_WITH)) == made_with
-    if not is_same:
-        for path in (BUILD_DIR, MADE_WITH):
-            trees.remove(inside(path))
+    is_kept, told = keep_or_remove(NAME, plan.fingerprint, context)
     findings, seconds = _configured(plan, context)
-    forgotten: tuple[Finding, ...] = ()
-    if is_same and failures(findings):
-        forgotten = (cache_forgotten(findings),)
-        context.reporter.emit(Found(stage=NAME, finding=forgotten[0]))
-        trees.remove(inside(CACHE))
+    forgotten = forget_refused(NAME, findings, context, is_kept=is_kept)
+    if forgotten is not None:
+        told += (forgotten,)
         findings, again = _configured(plan, context)
         seconds += again
     for finding in findings:
         context.reporter.emit(Found(stage=NAME, finding=finding))
     refuse(findings, str(context.workspace.logs / f"{NAME}.log"))
-    trees.write(inside(MADE_WITH), made_with)
-    trees.write(inside(MARK), f"{len(findings)} values compared\n")
+    mark_configured(findings, context)
     return Result(
         summary="what CMake made of the request is what was asked for",
-        findings=(*findings, *forgotten),
+        findings=findings + told,
         evidence=(("compared", str(len(findings))), ("configure_seconds", f"{seconds:.1f}")),
     )
 
@@ -107,7 +90,7 @@ def _configured(plan: Plan, context: Context) -> tuple[tuple[Finding, ...], floa
         trees.remove(inside(path))
     for path in ("{dist}", "{work}/home", "{work}/tmp"):
         trees.make(inside(path))
-    trees.write(inside(ORDER), gate_order(plan.expect))
+    trees.write(inside(ORDER), gate_order(plan.expect, plan.fingerprint))
     log = context.workspace.logs / f"{NAME}.log"
     command = plan.commands[0].with_environ(context.executor.environment())
     first = _First()

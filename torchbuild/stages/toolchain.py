@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from torchbuild.model.part import PARTS
 from torchbuild.model.stage import StagePlan, StageResult, lock_part, stage_key
 from torchbuild.parts_made import clear_parts, prove_part, settled
 from torchbuild.resolve.frontend import VENV_PYTHON, install_command, plain, requirement_lines
-from torchbuild.resolve.orders import printed_document
+from torchbuild.resolve.orders import TOOLS, printed_document
 from torchbuild.resolve.part_kinds import wanted_of
 from torchbuild.resolve.planned_parts import PlannedPart, planned_parts
 from torchbuild.toolchains.proof import Wanted
@@ -37,6 +38,11 @@ _TABLES = tuple(
     for name in ("cuda_pairs", "host_compilers", "libraries", "library_floors", "openmp", "torch_python")
 )
 """What proofs weigh by."""
+_OF_PARTS = (
+    *(f"bin/{name}" for name in ("nvcc", "ptxas", "fatbinary", "cudafe++", "nvlink")),
+    *("nvvm/bin/cicc", "lib/nvidia-cuda-toolkit/bin/cicc"),
+    *("include/cuda.h", "include/nccl.h", "include/cudnn_version.h"),
+)
 _LAUNCHER = "shim/launch.c"
 """What is compiled to stand in front of compilers."""
 _NUMPY = "knowledge/data/numpy.toml"
@@ -93,7 +99,7 @@ def plan(lock: Lock) -> Plan:
         stage=NAME,
         key=stage_key(NAME, REVISION, inputs),
         needs=("fetch",),
-        makes=("{venv}", "{shim}/torchbuild_shim", "{shim}/ninja-real", *((PARTS,) if parts else ())),
+        makes=("{venv}", "{shim}/torchbuild_shim", "{shim}/ninja-real", TOOLS, *((PARTS,) if parts else ())),
         commands=(
             plain(lock, lock.python.executable, "-I", "-m", "venv", "--without-pip", "--clear", "{venv}"),
             install_command(lock, VENV_PYTHON, REQUIREMENTS),
@@ -142,6 +148,8 @@ def run(plan: Plan, context: Context) -> Result:
     findings += settled(tuple(_judge(plan, seen)), "toolchain-probe", context)
     findings += _proven(plan, context, is_before=False)
     findings += settled(_numpy(plan), "toolchain-probe", context)
+    files = (*seen["files"], *_of_the_machine(plan))
+    context.trees.write(context.workspace.inside(TOOLS), json.dumps(files, indent=1) + "\n")
     evidence = tuple((name, str(seen[name])) for name in ("cc", "cmake", "cxx", "ninja", "version"))
     parts = "".join(
         f", {item.part.name} {item.part.version}".rstrip()
@@ -152,16 +160,16 @@ def run(plan: Plan, context: Context) -> Result:
         summary=f"Python {seen['version']}, {seen['cxx']}, {seen['cmake']}{parts}",
         findings=tuple(findings),
         evidence=evidence,
-        rests_on=() if plan.has_image else (*seen["files"], *_of_the_machine(plan, context)),
+        rests_on=() if plan.has_image else tuple(path for path in files if Path(path).is_file()),
     )
 
 
-def _of_the_machine(plan: Plan, context: Context) -> tuple[str, ...]:
-    """Files of parts that are only looked at here: another release at the same place is another toolchain."""
-    names = ("bin/nvcc", "include/cuda.h", "include/nccl.h", "include/cudnn_version.h")
+def _of_the_machine(plan: Plan) -> tuple[str, ...]:
+    """Files of parts that are only looked at here, where they have them: others in the same place are another
+    toolchain.
+    """
     here = [item.part.prefix for item in plan.parts if not item.part.is_ours and item.part.name != "python"]
-    paths = dict.fromkeys(f"{prefix.rstrip('/')}/{name}" for prefix in here for name in names)
-    return tuple(path for path in paths if context.trees.read(Path(path)) is not None)
+    return tuple(dict.fromkeys(f"{prefix.rstrip('/')}/{name}" for prefix in here for name in _OF_PARTS))
 
 
 def _proven(plan: Plan, context: Context, *, is_before: bool) -> tuple[Finding, ...]:
