@@ -8,6 +8,7 @@ import pty
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
@@ -18,11 +19,13 @@ from rich.console import Console
 from torchbuild.model.finding import Finding
 from torchbuild.report.console import LiveConsole, console_for, is_live
 from torchbuild.report.events import (
+    Activity,
     Event,
     Found,
     Line,
     Progress,
     RunFinished,
+    Running,
     RunStarted,
     StageFinished,
     StageStarted,
@@ -267,3 +270,86 @@ def test_what_is_left_of_a_compilation_counts_down() -> None:
     shown = Screen().show(START, StageStarted(stage="compile"), event, 60.0)
 
     assert shown == "⠋ compile    1 min 00 s  " + "━" * 24 + "  1/4 edges  9 min 00 s left  a.o"
+
+
+BUSY = Activity(
+    stage="compile",
+    edges=(
+        Running(name="caffe2/CMakeFiles/torch_cpu.dir/" + "x/" * 40 + "RegisterCPU.cpp.o", seconds=41.0),
+        Running(name="\x1b[31m::error::\n" + "y" * 10_000, seconds=3.0, waits=True),
+        *(Running(name=f"lib{number}.so", seconds=1.0) for number in range(9)),
+    ),
+    running=40,
+    waiting=1,
+    tokens=2,
+    jobs=2,
+    memory=9 << 30,
+    memory_total=24 << 30,
+    cache_hits=402,
+    cache_calls=431,
+)
+FAR = Progress(stage="compile", done=431, total=1377, unit="edges", what="last.o", left_s=4020.0)
+
+
+def test_what_runs_stands_below_with_its_time() -> None:
+    """Jobs, memory, cache, and the edges that run longest; what was made last is no longer news."""
+    shown = Screen(width=100).show(START, StageStarted(stage="compile"), FAR, BUSY, 750.0)
+
+    assert shown.splitlines() == [
+        "⠋ compile    12 min 30 s  " + "━" * 24 + "  431/1377 edges  54 min 30 s left",
+        "  2 of 2 jobs, 1 waits for memory, 9.0 GiB of 24.0 GiB, cache 402 of 431",
+        "  13 min 11 s  RegisterCPU.cpp.o",
+        "        waits  ::error:: " + "y" * 31 + "…" + "y" * 40,
+        "  12 min 31 s  lib0.so",
+        "  12 min 31 s  lib1.so",
+    ]
+
+
+@pytest.mark.parametrize("width", [1, 5, 20, 40, 59, 60, 80, 100, 200])
+def test_all_live_lines_fit_any_terminal(width: int) -> None:
+    """Hostile names, long times, narrow windows: no line wraps, none holds a control character."""
+    lines = Screen(width=width).show(START, StageStarted(stage="compile"), FAR, BUSY, 750.0).split("\n")
+
+    assert len(lines) == 6
+    assert all(len(line) <= max(width - 1, 1) and line.isprintable() for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("width", "shown"), [(60, "54 min 30 s left"), (40, "431/1377\n  54 min 30 s left, 2 of 2 jobs")]
+)
+def test_a_narrow_terminal_shows_what_counts(width: int, shown: str) -> None:
+    """How long it takes comes before a picture of it."""
+    assert shown in Screen(width=width).show(START, StageStarted(stage="compile"), FAR, BUSY, 750.0)
+
+
+@pytest.mark.parametrize(("height", "lines"), [(24, 6), (10, 4), (8, 2), (5, 1)])
+def test_a_low_terminal_keeps_its_room(height: int, lines: int) -> None:
+    """What is over stays to be seen."""
+    screen = Screen()
+    screen.console.height = height
+    shown = screen.show(START, StageStarted(stage="compile"), FAR, BUSY)
+
+    assert len(shown.splitlines()) == lines
+
+
+def test_a_stage_that_is_over_takes_its_edges_along() -> None:
+    """The next one does not claim that they run."""
+    screen = Screen()
+    screen.show(START, StageStarted(stage="compile"), FAR, BUSY)
+
+    assert "lib0" not in screen.show(StageStarted(stage="package"))
+
+
+def test_many_edges_cost_little() -> None:
+    """Ten thousand edges: what the view takes for each is far below what the quickest of them takes."""
+    screen = Screen(width=120)
+    screen.show(START, StageStarted(stage="compile"), BUSY)
+    begin = time.process_time()
+    for number in range(10_000):
+        screen.view.handle(
+            Progress(stage="compile", done=number, total=10_000, unit="edges", what=f"{number}.o")
+        )
+        if number % 10 == 0:  # four a second, of edges that come from a cache
+            screen.view.now()
+
+    assert (time.process_time() - begin) / 10_000 < 0.0005

@@ -18,6 +18,7 @@ __all__ = [
     "CACHE",
     "GATE",
     "LAID",
+    "LIVE",
     "ORDER",
     "SAMPLES",
     "USAGE",
@@ -38,6 +39,8 @@ CACHE = f"{BUILD_DIR}/CMakeCache.txt"
 """What CMake made of the request, and what it never asks the tree for again while it stands there."""
 LAID = "{work}/source.states.json"
 """What the source stage laid in a tree that people edit; what a build makes there is not in it."""
+LIVE = "{shim}/live.json"
+"""What runs at this moment, while ninja works; gone when it has ended."""
 ORDER = "{shim}/order.json"
 """What the shim is told."""
 GATE = "{shim}/gate.json"

@@ -22,6 +22,7 @@ from typing import Any, Dict, List, Optional
 from .admission import Edge, Ledger, Peaks
 from .budget import Budget
 from .jobserver import Jobserver
+from .live import Live
 from .processes import Processes, look
 
 __all__ = ["SOCKET", "Supervisor"]
@@ -53,7 +54,9 @@ class _Client:
 class Supervisor(threading.Thread):
     """Serves until it is stopped."""
 
-    def __init__(self, jobs: int, build_dir: str, told: Dict[str, Any], learned: str) -> None:
+    def __init__(
+        self, jobs: int, build_dir: str, told: Dict[str, Any], learned: str, live: Optional[Live] = None
+    ) -> None:
         """Make pipe and socket; nothing is served yet.
 
         Args:
@@ -61,6 +64,7 @@ class Supervisor(threading.Thread):
             build_dir: what outputs are named relative to.
             told: what compilers are expected to take, see `Peaks`.
             learned: a file that gets a line for each compiler that took something else.
+            live: gets what runs at each moment; None where nobody watches.
         """
         super().__init__(daemon=True)
         self._folder = tempfile.mkdtemp(prefix="tb-")
@@ -73,6 +77,7 @@ class Supervisor(threading.Thread):
         self._room, self._looked = self._budget.room(), time.monotonic()
         self._total = self._room.available
         self._learned = open(learned, "a", encoding="utf-8")
+        self._live = live
         self._path = os.path.join(self._folder, "ask")
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._listener.bind(self._path)
@@ -103,6 +108,8 @@ class Supervisor(threading.Thread):
         os.write(self._wake[1], b"x")
         self.join()
         shutil.rmtree(self._folder, ignore_errors=True)
+        if self._live is not None:
+            self._live.end()
         told = {"edges_" + name: count for name, count in self._counts.items()}
         told.update(
             jobs=self.jobserver.jobs,
@@ -276,6 +283,8 @@ class Supervisor(threading.Thread):
                     os.kill(process.pid, signal.SIGKILL)
         if not now:
             self._audit(seen)
+        if self._live is not None and self._live.is_due(self._looked):
+            self._tell(self._live, seen)
 
     def _audit(self, seen: Processes) -> None:
         """Tokens that nobody has and nobody uses, look after look, went with a client that was killed."""
@@ -292,6 +301,24 @@ class Supervisor(threading.Thread):
             if lost > 0 or spare < 0:
                 self.jobserver.settle(lost if lost > 0 else spare)
                 self._missing = []
+
+    def _tell(self, live: Live, seen: Processes) -> None:
+        """What runs now, for whoever watches."""
+        waiting, jobs = self._ledger.waiting, self.jobserver.jobs
+        asked = {client.pid: client.edge for client in self._by_edge.values() if client.edge is not None}
+        idle = sum(edge.is_lent for edge in waiting)
+        taken = jobs - 1 + self.jobserver.lent - self.jobserver.free() - idle
+        busy = taken + bool(self.ninja and seen.children(self.ninja))
+        live.tell(
+            seen,
+            self.ninja,
+            asked,
+            waiting,
+            tokens=max(0, min(busy, jobs)),
+            jobs=jobs,
+            memory=self._room.total - self._room.available,
+            memory_total=self._room.total,
+        )
 
     def _say(self, text: str) -> None:
         sys.stderr.write("torchbuild: %s\n" % text[:_LOGGED])

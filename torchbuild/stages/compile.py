@@ -18,6 +18,7 @@ from torchbuild.model.lock import Expectation, Lock
 from torchbuild.model.stage import StagePlan, StageResult, lock_part, stage_key
 from torchbuild.report.edge_times import edge_times, times_name
 from torchbuild.report.events import Found, Progress
+from torchbuild.report.live_activity import LiveActivity
 from torchbuild.report.live_estimate import LiveEstimate
 from torchbuild.resolve.frontend import front_end
 from torchbuild.resolve.launchers import launched
@@ -27,6 +28,7 @@ from torchbuild.resolve.orders import (
     CACHE,
     GATE,
     LAID,
+    LIVE,
     ORDER,
     USAGE,
     build_order,
@@ -187,7 +189,8 @@ def _built(plan: Plan, context: Context) -> _Built:
     watch = _Watch(context, _estimate(plan, context))
     log = context.workspace.logs / f"{NAME}.log"
     command = plan.commands[0].with_environ(context.executor.environment())
-    done = context.executor.run(command, log=log, on_line=watch.line)
+    with _activity(context):
+        done = context.executor.run(command, log=log, on_line=watch.line)
     _keep_peaks(plan, context)
     usage = _usage(trees.read(inside(USAGE)))
     _learn(plan, watch, context)
@@ -209,6 +212,12 @@ def _estimate(plan: Plan, context: Context) -> LiveEstimate:
         has_cache=plan.compiler_cache,
         jobs=int(jobs) if jobs.isdecimal() else 0,
     )
+
+
+def _activity(context: Context) -> LiveActivity:
+    live = context.workspace.inside(LIVE)
+    context.trees.remove(live)  # of a run that was killed
+    return LiveActivity(NAME, lambda: context.trees.read(live), context.reporter.emit)
 
 
 def _learn(plan: Plan, watch: _Watch, context: Context) -> None:
