@@ -6,18 +6,15 @@ import io
 import os
 import pty
 import re
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TextIO
 
 import pytest
 from rich.console import Console
 
 from torchbuild.model.finding import Finding
-from torchbuild.report.console import LiveConsole, console_for, is_live
+from torchbuild.report.console import LiveConsole, is_live, live_console
 from torchbuild.report.events import (
     Activity,
     Event,
@@ -31,7 +28,6 @@ from torchbuild.report.events import (
     StageStarted,
     Warned,
 )
-from torchbuild.report.plain import PlainConsole
 
 TERMINAL = {"TERM": "xterm-256color"}
 
@@ -107,20 +103,9 @@ def test_a_view_is_live_only_where_somebody_watches(
     assert is_live(terminal, environ) is live
 
 
-def test_a_pipe_gets_plain_lines() -> None:
-    """Output that is piped holds no control characters."""
-    stream = io.StringIO()
-
-    renderer = console_for(stream, TERMINAL, Clock())
-    renderer.handle(START)
-
-    assert isinstance(renderer, PlainConsole)
-    assert stream.getvalue().splitlines() == ["r-1: fetch, toolchain  (/w/r-1)"]
-
-
 def test_a_terminal_gets_the_live_view(terminal: TextIO) -> None:
     """A person at a terminal sees what goes on, and gets the cursor back."""
-    renderer = console_for(terminal, TERMINAL, Clock())
+    renderer = live_console(terminal, Clock())
 
     renderer.handle(START)
     renderer.handle(StageStarted(stage="fetch"))
@@ -249,19 +234,6 @@ def test_a_terminal_without_signs_gets_ascii() -> None:
     )
 
     assert shown == "> fetch      0.0 s  " + "#" * 12 + "-" * 12 + "  1/2 edges"
-
-
-def test_rich_is_not_loaded_for_plain_lines() -> None:
-    """A build in a CI system does not wait for the import of what it never shows."""
-    probe = (
-        "import io, sys, torchbuild.report.console as c\n"
-        "c.console_for(io.StringIO(), {}, lambda: 0.0)\n"
-        "sys.exit('rich' in sys.modules)"
-    )
-
-    root = Path(__file__).parents[2]
-
-    assert subprocess.run([sys.executable, "-c", probe], cwd=root, check=False).returncode == 0
 
 
 def test_what_is_left_of_a_compilation_counts_down() -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from torchbuild.cli.despite import Despite
-from torchbuild.cli.options import dev_option, json_option, recipe_options, slice_options
+from torchbuild.cli.options import dev_option, json_option, progress_option, recipe_options, slice_options
+
+if TYPE_CHECKING:
+    from torchbuild.report.progress import Look
 
 __all__ = ["build"]
 
@@ -33,6 +36,7 @@ __all__ = ["build"]
     help="Go on although WHAT: open-network, nothing on this machine keeps the build from its network; or the"
     " reference of a look before the build that failed. The wheel's provenance says so. Can be repeated.",
 )  # fmt: skip
+@progress_option
 @json_option
 def build(
     *,
@@ -48,6 +52,7 @@ def build(
     is_dev: bool,
     paranoid: bool,
     despite: tuple[str, ...],
+    progress: Look,
     as_json: bool,
 ) -> None:
     """Build the wheel of RECIPE, from fetch to publish. What is done and intact is not done again.
@@ -74,6 +79,7 @@ def build(
         is_dev=is_dev,
         paranoid=paranoid,
         despite=despite,
+        progress=progress,
     )
     ended = run_build(asked, places(), _stages(first, last, target))
     result: dict[str, Any] = {

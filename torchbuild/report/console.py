@@ -1,4 +1,4 @@
-"""Events as a live view for a person at a terminal; as plain lines where there is none.
+"""Events as a live view for a person at a terminal.
 
 What runs stands at the bottom and is drawn again several times a second; what is over stays above.
 """
@@ -22,7 +22,7 @@ from torchbuild.report.events import (
     Warned,
 )
 from torchbuild.report.pace import Pace
-from torchbuild.report.plain import PlainConsole, amount, finding_text, finished_text, marks_for, warned_text
+from torchbuild.report.plain import amount, finding_text, finished_text, marks_for, warned_text
 from torchbuild.report.text import duration, printable
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from torchbuild.report.broadcast import Renderer
 
-__all__ = ["LiveConsole", "console_for", "is_live"]
+__all__ = ["LiveConsole", "is_live", "live_console"]
 
 _REFRESHES_PER_SECOND = 4
 _WIDE, _WIDE_BAR = 100, 24
@@ -52,10 +52,8 @@ def is_live(stream: TextIO, environ: Mapping[str, str]) -> bool:
     return not environ.get("NO_COLOR") and environ.get("CI", "").lower() in ("", "0", "false")
 
 
-def console_for(stream: TextIO, environ: Mapping[str, str], clock: Callable[[], float]) -> Renderer:
-    """The renderer that suits the stream."""
-    if not is_live(stream, environ):
-        return PlainConsole(stream, clock)
+def live_console(stream: TextIO, clock: Callable[[], float]) -> Renderer:
+    """The live view, whatever the stream is."""
     from rich.console import Console  # noqa: PLC0415  slow to import, needed at a terminal only
 
     return LiveConsole(Console(file=stream, highlight=False, markup=False, emoji=False), clock)

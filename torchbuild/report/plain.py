@@ -104,10 +104,14 @@ class PlainConsole:
     Args:
         stream: where to, usually stderr.
         clock: seconds that only grow.
+        mend: what becomes of each text before it is written.
     """
 
-    def __init__(self, stream: TextIO, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, stream: TextIO, clock: Callable[[], float], *, mend: Callable[[str], str] = str
+    ) -> None:
         self._stream = stream
+        self._mend = mend
         self._clock = clock
         self._marks = marks_for(stream.encoding)
         self._told: dict[str, tuple[float, float]] = {}
@@ -120,7 +124,7 @@ class PlainConsole:
         """Write the event's line, if it is worth one."""
         text = self._text(event)
         if text:
-            self._stream.write(text + "\n")
+            self._stream.write(self._mend(text) + "\n")
             self._stream.flush()
 
     def close(self) -> None:
