@@ -8,7 +8,8 @@ import pytest
 from ninja_builds import build_ninja_text, many, scheduled
 
 from torchbuild.report.build_graph import parse_build_ninja
-from torchbuild.report.estimate import Checkpoint, Expected, Forecast, errors_at, replay, undone
+from torchbuild.report.estimate import Checkpoint, Forecast, errors_at, replay, undone
+from torchbuild.report.expected import Expected
 from torchbuild.report.ninja_log import LogEdge
 
 JOBS = 8

@@ -7,7 +7,7 @@ import json
 from ninja_builds import BEGAN_MS, build_ninja_text, log_text, many, scheduled
 
 from torchbuild.report.edge_times import edge_times
-from torchbuild.report.estimate import Expected
+from torchbuild.report.expected import Expected
 from torchbuild.report.live_estimate import LiveEstimate, runs_of
 
 SECONDS = many(400)

@@ -12,7 +12,7 @@ from typing import Any, Self, TypeGuard
 from torchbuild.errors import HostError
 from torchbuild.report.events import Activity, Running
 
-__all__ = ["LiveActivity", "parse_activity"]
+__all__ = ["LiveActivity", "parse_activity", "running_edges"]
 
 _INTERVAL_S = 1.0
 _LEAST_SILENT, _MOST_SILENT = 2, 10
@@ -46,6 +46,12 @@ def parse_activity(stage: str, text: str | None) -> Activity | None:
         cache_hits=_count(said, "hits"),
         cache_calls=_count(said, "calls"),
     )
+
+
+def running_edges(text: str | None) -> dict[str, float]:
+    """What runs, by what it makes, and for how long it has; those that wait have not begun."""
+    seen = parse_activity("", text)
+    return {edge.name: edge.seconds for edge in seen.edges if not edge.waits} if seen else {}
 
 
 def _edges(rows: list[Any]) -> list[Running]:

@@ -18,8 +18,9 @@ from torchbuild.model.lock import Expectation, Lock
 from torchbuild.model.stage import StagePlan, StageResult, lock_part, stage_key
 from torchbuild.report.edge_times import edge_times, times_name
 from torchbuild.report.events import Found, Progress
-from torchbuild.report.live_activity import LiveActivity
+from torchbuild.report.live_activity import LiveActivity, running_edges
 from torchbuild.report.live_estimate import LiveEstimate
+from torchbuild.resolve.edge_guesses import edge_guesses
 from torchbuild.resolve.frontend import front_end
 from torchbuild.resolve.launchers import launched
 from torchbuild.resolve.learned_peaks import EXPECTED, KEPT, SEEN, compilers_of, expected, merged
@@ -208,9 +209,11 @@ def _estimate(plan: Plan, context: Context) -> LiveEstimate:
     jobs = context.executor.environment().get("MAX_JOBS", "")
     return LiveEstimate(
         lambda name: read(inside(f"{BUILD_DIR}/{name}")),
-        edge_times(read(inside(plan.edge_times))),
+        edge_times(read(inside(plan.edge_times)), edge_guesses()),
         has_cache=plan.compiler_cache,
         jobs=int(jobs) if jobs.isdecimal() else 0,
+        running=lambda: running_edges(read(inside(LIVE))),
+        statslog=lambda: read(inside(STATSLOG)),
     )
 
 
@@ -272,7 +275,7 @@ def _evidence(built: _Built, context: Context) -> dict[str, str]:
         "wall_seconds": f"{built.done.seconds:.1f}",
         **{name: str(value) for name, value in built.usage.items() if name != "exit_code"},
         **_cache_statistics(context.trees.read(context.workspace.inside(STATSLOG)) or ""),
-        **{f"estimate_error_at_{at}": f"{error:+.0%}" for at, error in built.watch.estimate.errors().items()},
+        **built.watch.estimate.evidence(),
     }
 
 
