@@ -123,14 +123,19 @@ def first_tenth(said: Sequence[Checkpoint], log: Log) -> float:
 
 
 def judged(
-    log: Log, expected: Expected, graph: BuildGraph | None, outcomes: Mapping[str, Outcome] | None = None
+    log: Log,
+    expected: Expected,
+    graph: BuildGraph | None,
+    outcomes: Mapping[str, Outcome] | None = None,
+    *,
+    jobs: int = 2,
 ) -> list[Checkpoint]:
     """What would have been said."""
     forecast = Forecast(
         [edge.output for edge in log.edges],
         expected=expected,
         graph=graph,
-        jobs=2,
+        jobs=jobs,
         has_cache=outcomes is not None,
     )
     return replay(forecast, log.edges, every=max(len(log.edges) // 100, 1), outcomes=outcomes or {})
@@ -162,24 +167,30 @@ def cold(graph: BuildGraph, hand: Log, whole: Log) -> None:
         row(f"{log.name}; learned from the other", log, judged(log, known, graph))
 
 
-def warm(graph: BuildGraph, log: Log, hand: Log, whole: Log) -> None:
-    """A build that finds all in the cache."""
-    hits: dict[str, Outcome] = {edge.output: "hit" for edge in log.edges if kind_of(edge.output) == "object"}
+def warm(graph: BuildGraph, builds: Mapping[str, Log]) -> None:
+    """Builds that find all in the cache."""
     facts = edge_guesses()
+    whole, hand, first = builds["cold"], builds["hand"], builds["warm"]
+    hits: dict[str, Outcome] = {name: "hit" for name in first.seconds() if kind_of(name) == "object"}
+    objects = {name: took for name, took in whole.seconds().items() if name in hits}
     print(f"\n### Warm\n\n{HEAD}")
-    objects = {name: took for name, took in whole.seconds().items() if kind_of(name) == "object"}
-    slower = {name: 1.25 * took for name, took in whole.seconds().items()}
-    for what, expected in (
-        ("nothing known", Expected()),
-        ("facts of the table (*)", facts),
-        ("learned from hand", replace(facts, learned=hand.seconds())),
-        ("objects learned from cold", replace(facts, learned=objects)),
-        ("all learned from cold, a quarter slower", replace(facts, learned=slower)),
-    ):
-        row(f"warm; {what}", log, judged(log, expected, graph, hits))
-    known = replace(facts, learned=objects)
-    row("warm; the same, the cache does not tell", log, judged(log, known, graph, {}))
-    row("warm; the same, no build.ninja", log, judged(log, known, None, hits))
+    for log in (first, builds["warm 2"], builds["warm 3"]):
+        for what, expected in (
+            ("nothing known", Expected()),
+            ("facts of the table", facts),
+            ("learned from hand", replace(facts, learned=hand.seconds())),
+            ("objects learned from cold", replace(facts, learned=objects)),
+        ):
+            row(f"{log.name}; {what}", log, judged(log, expected, graph, hits))
+        known = replace(facts, learned=objects)
+        row(f"{log.name}; the same, the cache does not tell", log, judged(log, known, graph, {}))
+        row(f"{log.name}; the same, no build.ninja", log, judged(log, known, None, hits))
+    for before, log in ((first, builds["warm 2"]), (builds["warm 2"], builds["warm 3"])):
+        took = before.seconds()
+        cached = {name: took[name] for name in hits}
+        links = {name: seconds for name, seconds in took.items() if name not in hits}
+        known = replace(facts, learned=links, cached=cached)
+        row(f"{log.name}; learned from {before.name}", log, judged(log, known, graph, hits))
 
 
 def made_up() -> None:
@@ -198,7 +209,7 @@ def made_up() -> None:
         (f"half learned {slow}", half),
         (f"all learned {slow}", learned),
     ):
-        said = judged(log, Expected(learned=known), graph)
+        said = judged(log, Expected(learned=known), graph, jobs=8)
         row(what, log, said)
     spent = 1000 * (time.process_time() - begin) / (3 * len(said))
     print(f"\nOne estimate of {EDGES} edges costs {spent:.0f} ms; a build makes at most a hundred.")
@@ -227,7 +238,7 @@ def main() -> int:
     options = parser.parse_args()
     graph, builds = logs()
     cold(graph, builds["hand"], builds["cold"])
-    warm(graph, builds["warm"], builds["hand"], builds["cold"])
+    warm(graph, builds)
     made_up()
     if options.log:
         other(graph, options.log, options.learned, builds["hand"], builds["cold"])

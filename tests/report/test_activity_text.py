@@ -36,6 +36,7 @@ def test_of_many_edges_those_that_run_longest_are_named() -> None:
         "x/a.o (1 min 00 s), x/b.o (waits), x/c.o (1 min 00 s) and 6 more"
     )
     assert now_text(Activity(stage="c", running=9)) == ""
+    assert now_text(Activity(stage="c", edges=(Running(name="a.o", seconds=0.9),), running=1)) == "a.o"
 
 
 def test_an_edges_time_goes_on() -> None:

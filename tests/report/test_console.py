@@ -312,6 +312,13 @@ def test_a_stage_that_is_over_takes_its_edges_along() -> None:
     assert "lib0" not in screen.show(StageStarted(stage="package"))
 
 
+def test_when_nothing_runs_any_more_no_end_is_promised() -> None:
+    """What follows ninja in the same stage is not its work."""
+    shown = Screen().show(START, StageStarted(stage="compile"), FAR, BUSY, Activity(stage="compile"), 60.0)
+
+    assert shown == "⠋ compile    1 min 00 s  " + "━" * 24 + "  431/1377 edges  last.o"
+
+
 def test_many_edges_cost_little() -> None:
     """Ten thousand edges: what the view takes for each is far below what the quickest of them takes."""
     screen = Screen(width=120)

@@ -119,6 +119,18 @@ def test_nothing_is_told_where_nothing_is_there() -> None:
     assert watched.told == []
 
 
+def test_that_nothing_runs_any_more_is_told_once() -> None:
+    """When ninja has ended its file is gone; nobody is shown its last edge while the wheel is packed."""
+    watched = Watched()
+    watched.look(1)
+    watched.text = None
+    for _ in range(30):
+        watched.watch.look()
+
+    assert [event.running for event in watched.told] == [2, 0]
+    assert watched.told[-1] == Activity(stage="compile")
+
+
 def test_it_looks_while_the_body_runs() -> None:
     """And has ended after it, also where the file cannot be read."""
     watched = Watched()

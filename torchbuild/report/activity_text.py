@@ -9,6 +9,7 @@ __all__ = ["edge_text", "facts_text", "now_text"]
 
 _LONGEST_NAME = 60
 _IN_A_LINE = 3
+_TOLD_S = 1.0
 
 
 def facts_text(activity: Activity) -> str:
@@ -39,12 +40,16 @@ def edge_text(edge: Running, since: float = 0.0, most: int = _LONGEST_NAME) -> s
 
 def now_text(activity: Activity) -> str:
     """The edges that run, in one line: those that run longest."""
-    shown = [
-        f"{_name(edge, _LONGEST_NAME)} ({'waits' if edge.waits else duration(edge.seconds)})"
-        for edge in activity.edges[:_IN_A_LINE]
-    ]
+    shown = [_name(edge, _LONGEST_NAME) + _time(edge) for edge in activity.edges[:_IN_A_LINE]]
     more = activity.running - len(shown)
     return ", ".join(shown) + (f" and {more} more" if shown and more > 0 else "")
+
+
+def _time(edge: Running) -> str:
+    """Of what has just begun there is none to tell."""
+    if edge.waits:
+        return " (waits)"
+    return f" ({duration(edge.seconds)})" if edge.seconds >= _TOLD_S else ""
 
 
 def _name(edge: Running, most: int) -> str:

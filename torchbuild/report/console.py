@@ -103,11 +103,8 @@ class LiveConsole:
                 self._stage, self._since = event, self._clock()
                 self._progress, self._activity = None, None
                 self._passed, self._pace = 0, Pace(self._clock)
-            case Progress():
-                self._pace.note(event)
-                self._progress = event
-            case Activity():
-                self._activity = event, self._clock()
+            case Progress() | Activity():
+                self._moved(event)
             case Line():
                 self._keep(("  " + printable(event.text), "dim"))
             case Warned():
@@ -121,6 +118,16 @@ class LiveConsole:
                 self._keep((mark, _STYLES[event.outcome]), "  " + finished_text(event, self._passed))
             case RunFinished():
                 self._last(event)
+
+    def _moved(self, event: Progress | Activity) -> None:
+        match event:
+            case Progress():
+                self._pace.note(event)
+                self._progress = event
+            case Activity():
+                self._activity = event, self._clock()
+                if not event.running:  # ninja has ended; how long the rest takes nobody has said
+                    self._pace = Pace(self._clock)
 
     def close(self) -> None:
         """Take the live part away and give the cursor back."""

@@ -11,6 +11,7 @@ import posixpath
 from collections import deque
 from collections.abc import Mapping
 from functools import lru_cache
+from itertools import product
 from typing import NamedTuple
 
 from torchbuild.report.cache_calls import Outcome, source_of
@@ -25,6 +26,8 @@ _FORGET = 0.5
 """Share of the work after which what was seen counts a third: machines become busy, and idle again."""
 _FIRM_LEARNED, _FIRM_GUESSED = 0.05, 0.01
 """Share of the work that must be seen before it counts as much as what was expected."""
+_FIRM_S = 5.0
+"""The same of links and scripts, in seconds: where a cache has all, they are what is left."""
 _FIRM_HITS_LEARNED, _FIRM_HITS_GUESSED = 0.2, 0.1
 """The same of what comes out of the cache."""
 _FIRM_EDGES = 3.0
@@ -39,6 +42,7 @@ _HIT, _QUICK_S = 0.25, 0.3
 
 class _Sort(NamedTuple):
     is_learned: bool
+    is_object: bool
     kind: str
 
 
@@ -46,7 +50,7 @@ class _Ratio:
     """Taken for expected, of what was seen lately."""
 
     def __init__(self, work: float, firm: float) -> None:
-        self._forget, self._firm = _FORGET * work, firm * work
+        self._forget, self._firm = _FORGET * work, firm
         self._taken = self._expected = 0.0
 
     def note(self, taken: float, expected: float) -> None:
@@ -74,14 +78,15 @@ class EdgeSpeed:
         for output, seconds in left.items():
             sort = self._sort(output)
             work[sort] = work.get(sort, 0.0) + seconds
-        self._sorts = {sort: _Ratio(seconds, _firm(sort)) for sort, seconds in work.items()}
-        self._all = {
-            is_learned: _Ratio(
-                sum(seconds for sort, seconds in work.items() if sort.is_learned is is_learned),
-                _FIRM_LEARNED if is_learned else _FIRM_GUESSED,
-            )
-            for is_learned in (True, False)
+        self._sorts = {
+            sort: _Ratio(seconds, _firm(is_learned=sort.is_learned) * seconds)
+            for sort, seconds in work.items()
         }
+        self._wholes: dict[tuple[bool, bool], _Ratio] = {}
+        for is_learned, is_object in product((True, False), repeat=2):
+            whole = sum(took for sort, took in work.items() if sort[:2] == (is_learned, is_object))
+            firm = _firm(is_learned=is_learned) * whole if is_object else min(_FIRM_S, whole)
+            self._wholes[is_learned, is_object] = _Ratio(whole, firm)
         self._folders: dict[str, list[float]] = {}
         self._hits: deque[bool] = deque(maxlen=max(_RECENT_LEAST, round(len(left) * _RECENT_SHARE)))
         self._folder_hits: dict[str, list[int]] = {}
@@ -90,12 +95,13 @@ class EdgeSpeed:
             if _is_object(output):
                 hits[output in expected.cached] += expected.of_hit(output)
         self._hit_ratio = {
-            is_known: _Ratio(work, _FIRM_HITS_LEARNED if is_known else _FIRM_HITS_GUESSED)
+            is_known: _Ratio(work, work * (_FIRM_HITS_LEARNED if is_known else _FIRM_HITS_GUESSED))
             for is_known, work in hits.items()
         }
 
     def _sort(self, output: str) -> _Sort:
-        return _Sort(output in self._expected.learned, self._expected.kind(output))
+        kind = self._expected.kind(output)
+        return _Sort(output in self._expected.learned, _is_object(output), kind)
 
     def note(self, output: str, seconds: float, outcome: Outcome | None) -> None:
         """An edge has ended.
@@ -109,7 +115,7 @@ class EdgeSpeed:
         if self._has_cache and _is_object(output) and self._is_hit(output, seconds, expected, outcome):
             self._hit_ratio[output in self._expected.cached].note(seconds, self._expected.of_hit(output))
             return
-        self._all[sort.is_learned].note(seconds, expected)
+        self._wholes[sort.is_learned, sort.is_object].note(seconds, expected)
         if sort in self._sorts:
             self._sorts[sort].note(seconds, expected)
         if not sort.is_learned:
@@ -152,9 +158,16 @@ class EdgeSpeed:
 
     def _ratios(self) -> dict[_Sort, float]:
         """Of each kind: what all together show, until enough of it was seen."""
-        learned = self._all[True].value(1.0)
-        whole = {True: learned, False: self._all[False].value(learned)}
-        return {sort: ratio.value(whole[sort.is_learned]) for sort, ratio in self._sorts.items()}
+        objects = self._wholes[True, True].value(1.0)
+        others = self._wholes[True, False].value(objects)
+        guessed = self._wholes[False, True].value(objects)
+        whole = {
+            (True, True): objects,
+            (True, False): others,
+            (False, True): guessed,
+            (False, False): self._wholes[False, False].value(others if self._expected.learned else guessed),
+        }
+        return {sort: ratio.value(whole[sort[:2]]) for sort, ratio in self._sorts.items()}
 
     def _folder_ratio(self, output: str, seconds: float, ratio: float) -> float:
         count, taken, expected = self._folders.get(_folder(output), (0.0, 0.0, 0.0))
@@ -169,8 +182,8 @@ class EdgeSpeed:
         return (hits + recent * _FOLDER_HITS) / (count + _FOLDER_HITS)
 
 
-def _firm(sort: _Sort) -> float:
-    return _FIRM_LEARNED if sort.is_learned else _FIRM_GUESSED
+def _firm(*, is_learned: bool) -> float:
+    return _FIRM_LEARNED if is_learned else _FIRM_GUESSED
 
 
 @lru_cache(maxsize=1 << 17)

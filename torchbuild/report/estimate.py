@@ -20,8 +20,10 @@ from torchbuild.report.schedule import Schedule, remaining
 
 __all__ = ["Checkpoint", "Forecast", "errors_at", "replay", "undone"]
 
-_ENOUGH = 64
+_RECENT = 256
 """Edges by which the number of slots is known."""
+_SELDOM = 0.1
+"""What was seen for less of the time is no slot."""
 _FIRST = 5
 """Edges before anything is said where nothing was learned."""
 _NO_OUTCOMES: Mapping[str, Outcome] = {}
@@ -71,8 +73,8 @@ class Forecast:
         """Edges done."""
         self.now = 0.0
         """When the last one ended."""
-        self._spans: deque[tuple[int, int]] = deque(maxlen=4 * _ENOUGH)
-        self._jobs = max(jobs, 1)
+        self._spans: deque[tuple[int, int]] = deque(maxlen=_RECENT)
+        self._jobs = jobs
 
     def take(self, edges: Iterable[LogEdge], outcomes: Mapping[str, Outcome] = _NO_OUTCOMES) -> None:
         """Edges that have ended, in the order in which they did.
@@ -89,16 +91,20 @@ class Forecast:
             self._speed.note(edge.output, edge.seconds, outcomes.get(edge.output))
 
     def _slots(self) -> int:
-        """How many run at once: as many as did among the last ones, or as many as are allowed."""
-        moments = sorted(
-            moment for start, end in self._spans for moment in ((start, 1), (end, -1))
-        )  # at one moment those that end come first
-        most = now = 0
-        for _, change in moments:
-            now += change
-            most = max(most, now)
-        is_known = len(self._spans) >= min(_ENOUGH, 4 * self._jobs)
-        return most if is_known else max(most, self._jobs)
+        """How many run at once: as many as may; where nobody tells that, as many as did among the last ones.
+
+        Ninja notes an end when it sees it: on a busy machine two that follow each other seem to overlap.
+        """
+        if self._jobs:
+            return self._jobs
+        moments = sorted(moment for start, end in self._spans for moment in ((start, 1), (end, -1)))
+        spent: dict[int, int] = {}
+        now = before = 0
+        for at, change in moments:
+            spent[now] = spent.get(now, 0) + at - before
+            now, before = now + change, at
+        least = _SELDOM * sum(time for count, time in spent.items() if count)
+        return max((count for count, time in spent.items() if count and time >= least), default=1)
 
     def left(self, total: int = 0, running: Mapping[str, float] = _NOTHING) -> float | None:
         """Seconds that are left; None while nobody can know it.

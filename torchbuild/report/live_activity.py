@@ -106,6 +106,8 @@ class LiveActivity:
         if self._silent < _LEAST_SILENT:
             return
         seen = parse_activity(self._stage, self._read())
+        if seen is None and self._last is not None and self._last.running:
+            seen = Activity(stage=self._stage)  # nothing runs any more, and that is news
         if seen is None or (not _is_news(seen, self._last) and self._silent < _MOST_SILENT):
             return
         self._last, self._silent = seen, 0

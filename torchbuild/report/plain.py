@@ -138,14 +138,8 @@ class PlainConsole:
                 text = f"{event.run}: {', '.join(event.stages)}  ({printable(event.workspace)})"
             case StageStarted():
                 text = self._begun(event)
-            case Progress():
-                self._latest = event
-                self._paces.setdefault(event.stage, Pace(self._clock)).note(event)
-                text = self._progress(event, _STEP_SECONDS)
-            case Activity():
-                self._activity = event
-                latest = self._latest or Progress(stage=event.stage, done=0, total=0, unit="edges")
-                text = self._progress(latest, _SILENT_SECONDS)
+            case Progress() | Activity():
+                text = self._moved(event)
             case Line():
                 text = f"{event.stage}: {printable(event.text)}"
             case Warned():
@@ -158,6 +152,19 @@ class PlainConsole:
             case RunFinished():
                 text = _last_lines(event, self._marks)
         return text
+
+    def _moved(self, event: Progress | Activity) -> str:
+        match event:
+            case Progress():
+                self._latest = event
+                self._paces.setdefault(event.stage, Pace(self._clock)).note(event)
+                return self._progress(event, _STEP_SECONDS)
+            case Activity():
+                self._activity = event
+                if not event.running:  # ninja has ended; how long the rest takes nobody has said
+                    self._paces.pop(event.stage, None)
+                latest = self._latest or Progress(stage=event.stage, done=0, total=0, unit="edges")
+                return self._progress(latest, _SILENT_SECONDS)
 
     def _begun(self, event: StageStarted) -> str:
         self._told[event.stage] = (self._clock(), 0.0)

@@ -50,6 +50,7 @@ INSTALLED = f"{BUILD_DIR}/install_manifest.txt"
 _PACKED = ("build/lib.*", "build/bdist.*", "*.egg-info")
 """Where setuptools collects what it packs. It only ever adds; ``build/lib`` without a suffix is CMake's."""
 _NO_TARGET = "ninja: error: unknown target "
+_MADE = re.compile(r" -o (\S+)")
 _EDGE = re.compile(r"^\[(\d+)/(\d+)\] (.*)$")
 _CACHE_WORDS = (
     "direct_cache_hit",
@@ -326,9 +327,11 @@ class _Watch:
 
 
 def _product(edge: str) -> str:
-    """What an edge makes, where its description ends with that; else its beginning: it is a whole command."""
-    is_described = edge.startswith(("Building ", "Linking ", "Generating "))
-    return edge.rpartition(" ")[2] if is_described else edge[:_LONGEST_WHAT]
+    """What an edge makes, where its description or its command says so; else its beginning."""
+    if edge.startswith(("Building ", "Linking ", "Generating ")):
+        return edge.rpartition(" ")[2]
+    made = _MADE.search(edge)
+    return made[1] if made else edge[:_LONGEST_WHAT]
 
 
 def _require_end(built: _Built, context: Context) -> None:
