@@ -124,6 +124,17 @@ def test_what_is_made_already_is_not_waited_for() -> None:
     assert len(undone(graph, made, 199)) == 200
 
 
+def test_one_target_is_not_thought_to_be_all() -> None:
+    """Only what it needs is left, also where its name stands for a file."""
+    graph = parse_build_ninja(build_ninja_text(list(many(200))) + "build short: phony lib/lib3.so\n")
+
+    found = undone(graph, (), 5, "short")
+
+    assert "lib/lib3.so" in found
+    assert all(name.startswith(("lib3/", "lib/lib3.so")) for name in found)
+    assert len(undone(graph, (), 200, "no such target")) == 200
+
+
 def test_errors_are_of_what_was_left() -> None:
     """Said 60 s where 50 s were left: a fifth too much. Where nothing was said yet there is none."""
     said = [Checkpoint(40.0, 4, 90.0), Checkpoint(50.0, 5, 60.0)]

@@ -139,15 +139,17 @@ def _by_work(seconds: Mapping[str, float], slots: int, running: Mapping[str, flo
     return max(sum(rest.values()) / slots, *rest.values())
 
 
-def undone(graph: BuildGraph, before: Iterable[str], total: int) -> list[str]:
+def undone(graph: BuildGraph, before: Iterable[str], total: int, target: str | None = None) -> list[str]:
     """First outputs of what will run, as far as that can be told.
 
     Args:
         graph: of the build tree.
         before: outputs that earlier runs made.
         total: how many edges ninja says it will run.
+        target: what was asked for alone.
     """
-    wanted = [graph.outputs[edge][0] for edge in sorted(graph.closure()) if not graph.is_phony[edge]]
+    asked = (graph.makers[target],) if target is not None and target in graph.makers else ()
+    wanted = [graph.outputs[edge][0] for edge in sorted(graph.closure(asked)) if not graph.is_phony[edge]]
     made = set(before)
     new = [output for output in wanted if output not in made]
     return new if abs(len(new) - total) < abs(len(wanted) - total) else wanted

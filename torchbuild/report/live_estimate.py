@@ -45,6 +45,7 @@ class LiveEstimate:
         expected: what edges should take.
         has_cache: whether compilers ask a cache.
         jobs: how many may run at once; 0 where that is not known.
+        target: what was asked for alone.
         running: what runs now, and for how long it has, as far as that is known.
         statslog: what the cache has said until now.
     """
@@ -56,11 +57,13 @@ class LiveEstimate:
         *,
         has_cache: bool,
         jobs: int = 0,
+        target: str | None = None,
         running: Callable[[], Mapping[str, float]] = dict,
         statslog: Callable[[], str | None] = lambda: None,
     ) -> None:
         self._read = read
         self._expected = expected
+        self._target = target
         self._running, self._statslog = running, statslog
         self._outcomes = CacheOutcomes()
         self._has_cache = has_cache
@@ -104,7 +107,7 @@ class LiveEstimate:
         text = self._read(NINJA_LOG) or ""
         new = [run for run in runs_of(text) if run.began_ms not in self._before]
         made = self._made | {edge.output for run in new[:-1] for edge in run.edges}
-        outputs = undone(graph, made, total)
+        outputs = undone(graph, made, total, self._target)
         if not outputs:
             return
         self._forecast = Forecast(

@@ -213,6 +213,7 @@ def _estimate(plan: Plan, context: Context) -> LiveEstimate:
         edge_times(read(inside(plan.edge_times)), edge_guesses()),
         has_cache=plan.compiler_cache,
         jobs=int(jobs) if jobs.isdecimal() else 0,
+        target=context.target,
         running=lambda: running_edges(read(inside(LIVE))),
         statslog=lambda: read(inside(STATSLOG)),
     )
