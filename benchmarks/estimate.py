@@ -29,7 +29,7 @@ from torchbuild.report.ninja_log import LogEdge, parse_ninja_log
 from torchbuild.report.timeline import kind_of
 from torchbuild.resolve.edge_guesses import edge_guesses
 
-__all__ = ["Log", "first_tenth", "logs", "main", "means_of", "without_standstill"]
+__all__ = ["Log", "first_tenth", "judged", "logs", "main", "means_of", "without_standstill"]
 
 LOGS = Path(__file__).parent / "logs" / "torch-2.6-cpu.tsv"
 SHARES = (0.1, 0.25, 0.5, 0.75)

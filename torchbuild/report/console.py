@@ -113,7 +113,7 @@ class LiveConsole:
                 self._found(event)
             case StageFinished():
                 self._stage = None
-                self._live.refresh()  # or what has ended would be drawn once more below its own line
+                self.draw()  # or what has ended would be drawn once more below its own line
                 mark = f"{self._marks[event.outcome]} {event.stage:{self._width}}"
                 self._keep((mark, _STYLES[event.outcome]), "  " + finished_text(event, self._passed))
             case RunFinished():
@@ -128,6 +128,10 @@ class LiveConsole:
                 self._activity = event, self._clock()
                 if not event.running:  # ninja has ended; how long the rest takes nobody has said
                     self._pace = Pace(self._clock)
+
+    def draw(self) -> None:
+        """Draw the live part anew, as the thread does four times a second."""
+        self._live.refresh()
 
     def close(self) -> None:
         """Take the live part away and give the cursor back."""
