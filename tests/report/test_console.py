@@ -312,6 +312,14 @@ def test_a_stage_that_is_over_takes_its_edges_along() -> None:
     assert "lib0" not in screen.show(StageStarted(stage="package"))
 
 
+def test_a_long_edge_moves_the_end() -> None:
+    """What the stage knows now counts, and not what it said when the last edge ended."""
+    late = Activity(stage="compile", edges=BUSY.edges[:1], running=1, left_s=900.0)
+    shown = Screen().show(START, StageStarted(stage="compile"), FAR, 4000.0, late)
+
+    assert "15 min 00 s left" in shown
+
+
 def test_when_nothing_runs_any_more_no_end_is_promised() -> None:
     """What follows ninja in the same stage is not its work."""
     shown = Screen().show(START, StageStarted(stage="compile"), FAR, BUSY, Activity(stage="compile"), 60.0)

@@ -159,6 +159,27 @@ def test_a_link_that_runs_does_not_begin_anew() -> None:
     assert 3 < len(ran) <= 101
 
 
+def test_an_edge_that_takes_longer_moves_the_end() -> None:
+    """No edge ends, and the time goes on: what is left is not said to be a second for minutes."""
+    ages = {"bin/all": 0.0}
+    tree = Tree()
+    estimate = LiveEstimate(
+        tree.read, Expected(learned=SECONDS), has_cache=False, jobs=4, running=lambda: dict(ages)
+    )
+    before = estimate.again()
+    count = len(EDGES)
+    tree.files[".ninja_log"] = log_text(EDGES[:-1], began_ms=BEGAN_MS)
+    estimate.edge(1, count)
+    estimate.edge(count - 1, count)
+    at_first = estimate.again()
+    ages["bin/all"] = 100.0
+    later = estimate.again()
+
+    assert before is None
+    assert at_first == pytest.approx(4.0, rel=0.2)
+    assert later == pytest.approx(20.0, rel=0.2)
+
+
 def test_several_calls_of_ninja_are_judged_by_the_longest() -> None:
     """A front end calls ninja again to install: that is not what a person waited for."""
     tree = Tree()

@@ -275,6 +275,14 @@ def test_a_stale_estimate_does_not_begin_anew() -> None:
     assert "8 min 52 s left" in told[2]
 
 
+def test_what_the_stage_knows_now_counts() -> None:
+    """A long edge moves the end."""
+    far = Progress(stage="compile", done=100, total=1000, unit="edges", left_s=600.0)
+    late = busy("a.o").model_copy(update={"left_s": 900.0})
+
+    assert "15 min 00 s left" in lines_of(StageStarted(stage="compile"), 2.0, far, 70.0, late)[-1]
+
+
 def test_hostile_names_are_short_printable_lines() -> None:
     """Ten thousand characters, colours, line ends."""
     name = "\x1b[31m\n::error::\r" + "y" * 10_000

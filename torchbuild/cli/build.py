@@ -11,6 +11,7 @@ from torchbuild.cli.despite import Despite
 from torchbuild.cli.options import dev_option, json_option, progress_option, recipe_options, slice_options
 
 if TYPE_CHECKING:
+    from torchbuild.cli.running import Ended
     from torchbuild.report.progress import Look
 
 __all__ = ["build"]
@@ -82,14 +83,18 @@ def build(
         progress=progress,
     )
     ended = run_build(asked, places(), _stages(first, last, target))
-    result: dict[str, Any] = {
+    print_result(_result(ended), as_json=as_json, text=ended.wheel or str(ended.report))
+
+
+def _result(ended: Ended) -> dict[str, Any]:
+    """For programs."""
+    return {
         "run": ended.run,
         "report": ended.report,
         "wheel": ended.wheel or None,
         "sha256": ended.sha256 or None,
         "stages": [{"stage": item.stage, "outcome": item.outcome} for item in ended.outcomes],
     }
-    print_result(result, as_json=as_json, text=ended.wheel or str(ended.report))
 
 
 def _stages(first: str | None, last: str | None, target: str | None) -> tuple[Any, ...]:

@@ -128,6 +128,8 @@ class LiveConsole:
                 self._activity = event, self._clock()
                 if not event.running:  # ninja has ended; how long the rest takes nobody has said
                     self._pace = Pace(self._clock)
+                elif event.left_s is not None:
+                    self._pace.promise(event.left_s)
 
     def draw(self) -> None:
         """Draw the live part anew, as the thread does four times a second."""

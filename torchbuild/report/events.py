@@ -102,6 +102,8 @@ class Activity(Frozen):
     """What came out of the compiler's cache so far."""
     cache_calls: int | None = None
     """How often it was asked."""
+    left_s: float | None = None
+    """As `Progress.left_s`: an edge that takes longer than was thought moves the end."""
 
 
 class Line(Frozen):

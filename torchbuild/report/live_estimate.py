@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 
 from torchbuild.report.build_graph import parse_build_ninja
@@ -38,7 +39,7 @@ def runs_of(text: str | None) -> tuple[LogRun, ...]:
 
 
 class LiveEstimate:
-    """Of all calls of ninja in one build tree.
+    """Of all calls of ninja in one build tree. It may be asked from several threads.
 
     Args:
         read: the text of a file of the build tree, or None.
@@ -72,12 +73,25 @@ class LiveEstimate:
         self._before = {run.began_ms for run in before}
         self._made = {edge.output for run in before for edge in run.edges}
         self._forecast: Forecast | None = None
-        self._offset, self._head, self._looked = 0, "", 0
+        self._offset, self._head, self._looked, self._total = 0, "", 0, 0
+        self._lock = threading.Lock()
         self._said: list[Checkpoint] = []
         self._earlier: tuple[list[Checkpoint], float, int] = ([], 0.0, 0)
 
+    def again(self) -> float | None:
+        """What is left now, though no edge has ended: those that run take longer, and it is known which."""
+        with self._lock:
+            forecast = self._forecast
+            if forecast is None or not forecast.done:
+                return None
+            return forecast.left(self._total, self._running())
+
     def edge(self, number: int, total: int) -> float | None:
         """Ninja says that it is so far: how many seconds are left; None while nobody can know it."""
+        with self._lock:
+            return self._edge(number, total)
+
+    def _edge(self, number: int, total: int) -> float | None:
         if total < _LEAST_EDGES:
             return None
         if self._forecast is None or number < self._looked:
@@ -86,7 +100,7 @@ class LiveEstimate:
             self._go_on()
         else:
             return None
-        self._looked = number
+        self._looked, self._total = number, total
         return None if self._forecast is None else self._say(self._forecast, total, is_end=number == total)
 
     def _say(self, forecast: Forecast, total: int, *, is_end: bool) -> float | None:

@@ -163,6 +163,8 @@ class PlainConsole:
                 self._activity = event
                 if not event.running:  # ninja has ended; how long the rest takes nobody has said
                     self._paces.pop(event.stage, None)
+                elif event.left_s is not None:
+                    self._paces.setdefault(event.stage, Pace(self._clock)).promise(event.left_s)
                 latest = self._latest or Progress(stage=event.stage, done=0, total=0, unit="edges")
                 return self._progress(latest, _SILENT_SECONDS)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -17,9 +16,10 @@ from torchbuild.model.finding import Finding, failures, reasons
 from torchbuild.model.lock import Expectation, Lock
 from torchbuild.model.stage import StagePlan, StageResult, lock_part, stage_key
 from torchbuild.report.edge_times import edge_times, times_name
-from torchbuild.report.events import Found, Progress
+from torchbuild.report.events import Activity, Found, Progress
 from torchbuild.report.live_activity import LiveActivity, running_edges
 from torchbuild.report.live_estimate import LiveEstimate
+from torchbuild.report.ninja_lines import parse_line
 from torchbuild.resolve.edge_guesses import edge_guesses
 from torchbuild.resolve.frontend import front_end
 from torchbuild.resolve.launchers import launched
@@ -50,8 +50,6 @@ INSTALLED = f"{BUILD_DIR}/install_manifest.txt"
 _PACKED = ("build/lib.*", "build/bdist.*", "*.egg-info")
 """Where setuptools collects what it packs. It only ever adds; ``build/lib`` without a suffix is CMake's."""
 _NO_TARGET = "ninja: error: unknown target "
-_MADE = re.compile(r" -o (\S+)")
-_EDGE = re.compile(r"^\[(\d+)/(\d+)\] (.*)$")
 _CACHE_WORDS = (
     "direct_cache_hit",
     "preprocessed_cache_hit",
@@ -61,7 +59,6 @@ _CACHE_WORDS = (
     "called_for_link",
 )
 _MOST_EVIDENCE = 40
-_LONGEST_WHAT = 80
 
 
 class Plan(StagePlan):
@@ -191,7 +188,7 @@ def _built(plan: Plan, context: Context) -> _Built:
     watch = _Watch(context, _estimate(plan, context))
     log = context.workspace.logs / f"{NAME}.log"
     command = plan.commands[0].with_environ(context.executor.environment())
-    with _activity(context):
+    with _activity(watch, context):
         done = context.executor.run(command, log=log, on_line=watch.line)
     _keep_peaks(plan, context)
     usage = _usage(trees.read(inside(USAGE)))
@@ -219,10 +216,15 @@ def _estimate(plan: Plan, context: Context) -> LiveEstimate:
     )
 
 
-def _activity(context: Context) -> LiveActivity:
+def _activity(watch: _Watch, context: Context) -> LiveActivity:
     live = context.workspace.inside(LIVE)
     context.trees.remove(live)  # of a run that was killed
-    return LiveActivity(NAME, lambda: context.trees.read(live), context.reporter.emit)
+
+    def tell(seen: Activity) -> None:
+        left = watch.estimate.again() if seen.running else None
+        context.reporter.emit(seen.model_copy(update={"left_s": left}))
+
+    return LiveActivity(NAME, lambda: context.trees.read(live), tell)
 
 
 def _learn(plan: Plan, watch: _Watch, context: Context) -> None:
@@ -305,17 +307,17 @@ class _Watch:
 
     def line(self, text: str) -> None:
         """Take one line of the build's output."""
-        edge = _EDGE.match(text)
+        edge = parse_line(text)
         if edge is not None:
             self._open = False
-            self._count(int(edge[1]), int(edge[2]))
+            self._count(edge.number, edge.total)
             self._context.reporter.emit(
                 Progress(
                     stage=NAME,
                     done=self._number,
                     total=self._last,
                     unit="edges",
-                    what=_product(edge[3]),
+                    what=edge.what,
                     left_s=self.estimate.edge(self._number, self._last),
                 )
             )
@@ -325,14 +327,6 @@ class _Watch:
             self.has_target = False
         if self._open and len(self.failed) < _MOST_EVIDENCE:
             self.failed.append(text)
-
-
-def _product(edge: str) -> str:
-    """What an edge makes, where its description or its command says so; else its beginning."""
-    if edge.startswith(("Building ", "Linking ", "Generating ")):
-        return edge.rpartition(" ")[2]
-    made = _MADE.search(edge)
-    return made[1] if made else edge[:_LONGEST_WHAT]
 
 
 def _require_end(built: _Built, context: Context) -> None:
