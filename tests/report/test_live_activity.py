@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 
 import pytest
 
@@ -133,16 +134,14 @@ def test_that_nothing_runs_any_more_is_told_once() -> None:
 
 def test_it_looks_while_the_body_runs() -> None:
     """And has ended after it, also where the file cannot be read."""
-    watched = Watched()
-    said: list[str] = []
+    watched, looked = Watched(), threading.Event()
 
     def read() -> str | None:
-        said.append("")
+        looked.set()
         raise HostError("file-operation-failed", "x", why="y", fix="z")
 
     with LiveActivity("compile", read, watched.told.append) as watch:
-        while len(said) < 1:
-            pass
+        assert looked.wait(60)
 
     assert watched.told == []
     assert not watch._thread.is_alive()
