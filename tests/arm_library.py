@@ -1,14 +1,17 @@
-"""A library for AArch64 with the function that torch keeps its settings in, assembled by hand: no cross compiler."""
+"""A library with the function that torch keeps its settings in, assembled by hand: no cross compiler."""
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
 
-__all__ = ["arm_library"]
+__all__ = ["AARCH64", "X86_64", "arm_library", "code_library"]
+
+AARCH64, X86_64 = 183, 62
 
 _NAME = b"_ZN6caffe215GetBuildOptionsB5cxx11Ev"
 _STATIC = 0x100000
+_CODE_ALONE = 0x400
 _FRAME = 0x20
 _SP = 31
 _SHORT = 3
@@ -80,6 +83,11 @@ def arm_library(settings: Mapping[str, str]) -> bytes:
     return _library(strings_at, body, code_at, len(code))
 
 
+def code_library(code: bytes, machine: int) -> bytes:
+    """A library whose function is these bytes, with nothing behind them."""
+    return _library(_CODE_ALONE, code, _CODE_ALONE, len(code), machine)
+
+
 def _function(start: int, texts: list[bytes], places: list[int], count: int) -> bytes:
     made = _Assembler(start)
     made.put(0xD503245F, 0xD14007FF)  # bti; sub sp, sp, #1, lsl #12
@@ -97,7 +105,7 @@ def _function(start: int, texts: list[bytes], places: list[int], count: int) -> 
     return struct.pack(f"<{len(made.words)}I", *made.words)
 
 
-def _library(at: int, body: bytes, code_at: int, code_size: int) -> bytes:
+def _library(at: int, body: bytes, code_at: int, code_size: int, machine: int = AARCH64) -> bytes:
     names = b"\0" + _NAME + b"\0"
     value = 5381
     for letter in _NAME:
@@ -116,7 +124,7 @@ def _library(at: int, body: bytes, code_at: int, code_size: int) -> bytes:
     head += b"".join(struct.pack("<qQ", *tag) for tag in tags)
     whole = bytes(head).ljust(at, b"\0") + body
     header = struct.pack(
-        "<4sBBB9xHHIQQQIHHHHHH", b"\x7fELF", 2, 1, 1, 3, 183, 1, 0, 64, 0, 0, 64, 56, 3, 64, 0, 0
+        "<4sBBB9xHHIQQQIHHHHHH", b"\x7fELF", 2, 1, 1, 3, machine, 1, 0, 64, 0, 0, 64, 56, 3, 64, 0, 0
     )
     segments = (
         struct.pack("<IIQQQQQQ", 1, 5, 0, 0, 0, len(whole), len(whole), 4096),

@@ -52,5 +52,5 @@ def test_all_that_is_imported_is_installed_with_us() -> None:
 def test_a_dependency_that_surprises_has_its_reason() -> None:
     """Whoever wonders why it is there finds a sentence."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    for name in ("cmake-parser", "pip", "pyelftools", "tenacity", "tomli-w"):
+    for name in ("capstone", "cmake-parser", "pip", "pyelftools", "tenacity", "tomli-w"):
         assert f"- `{name}`: " in text

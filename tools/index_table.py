@@ -50,7 +50,7 @@ def keep_table(about: str, table: Path, first: str, rows: Callable[[], str]) -> 
     parser.add_argument("--check", action="store_true", help="only say whether the table is up to date")
     options = parser.parse_args()
     old = table.read_text(encoding="utf-8")
-    new = old.partition(first)[0] + rows()
+    new = old.partition(first)[0] + rows().rstrip("\n") + "\n"
     if re.sub(r'checked = ".*"', "", new) == re.sub(r'checked = ".*"', "", old):
         return 0
     if options.check:

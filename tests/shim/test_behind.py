@@ -47,3 +47,16 @@ def test_a_command_that_does_not_start_is_told(guard: Any) -> None:
 
     assert first == "notify "
     assert failure.startswith("[Errno 2]")
+
+
+def test_a_signal_for_a_command_that_is_about_to_start_reaches_it(guard: Any) -> None:
+    """Who is ended while a build begins does not wait for a command that never heard of it."""
+    script = SCRIPT.replace("command.start()", "command.send(15)\ncommand.start()", 1)
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", script, str(guard.top), "/bin/sleep", "600"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert "-15 b''" in done.stdout.splitlines()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import pty
 import signal
@@ -554,6 +555,20 @@ def test_a_termination_reaches_the_command(guard: Any) -> None:
         assert process.stdout is not None
         assert process.stdout.readline() == b"up\n"
         process.terminate()
+        assert process.stdout.readline() == b"in order\n"
+        assert process.wait() == 5
+
+
+def test_a_termination_that_another_thread_takes_reaches_the_command(guard: Any) -> None:
+    """The kernel may give a signal to any thread: the one that sleeps hears of it all the same."""
+    script = 'trap "echo in order; exit 5" TERM; echo up; while :; do sleep 0.05; done'
+    with subprocess.Popen(guard.argv("/bin/sh", "-c", script), stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"up\n"
+        while Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0] != "S":
+            pass
+        _, *others = sorted(int(task.name) for task in Path(f"/proc/{process.pid}/task").iterdir())
+        ctypes.CDLL(None).tgkill(process.pid, others[0], int(signal.SIGTERM))
         assert process.stdout.readline() == b"in order\n"
         assert process.wait() == 5
 

@@ -61,6 +61,8 @@ CAPABILITIES = {
 }
 """What a root in a build has, in every executor: its files' rights. No mounts, devices or other networks."""
 
+_AWAITED = {signal.SIGTERM, signal.SIGCHLD}
+"""What a process hears that waits for its child."""
 _START = """
 import sys
 sys.path.append(sys.argv.pop(1))
@@ -170,6 +172,7 @@ def _launch(options: _Options) -> int:
     if options.parent is not None and os.getppid() != options.parent:
         return NOT_STARTED
     alive, held = os.pipe()
+    signal.pthread_sigmask(signal.SIG_BLOCK, _AWAITED)
     first = os.fork()
     if first == 0:
         os.close(held)
@@ -210,6 +213,7 @@ def _execute(options: _Options) -> NoReturn:
         signal.SIGXFSZ,
     ):
         signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _AWAITED)
     os.umask(0o022)
     apply_limits()
     _drop_rights()
@@ -248,15 +252,20 @@ def _become(body: Callable[[], int], status_fd: int | None) -> NoReturn:
 
 
 def _await(child: int) -> int:
-    """Wait for `child`, and pass on SIGTERM to it; signals of the terminal reach it without us."""
+    """Wait for `child`, and pass on SIGTERM to it; signals of the terminal reach it without us.
+
+    Both are blocked since before there was a child: a handler would not run for a signal that comes as a wait
+    begins, and a namespace's first process never sees one that comes before it has a handler.
+    """
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, lambda number, _frame: os.kill(child, number))
     while True:
-        ended, status = os.wait()
+        ended, status = os.waitpid(-1, os.WNOHANG)
         if ended == child:
             code = os.waitstatus_to_exitcode(status)
             return 128 - code if code < 0 else code
+        if not ended and signal.sigwait(_AWAITED) == signal.SIGTERM:
+            os.kill(child, signal.SIGTERM)
 
 
 # --- namespaces ---------------------------------------------------------------------------------------

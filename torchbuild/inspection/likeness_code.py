@@ -13,7 +13,7 @@ from torchbuild.inspection.elf import read_elf
 from torchbuild.inspection.elf_sections import read_sections
 from torchbuild.inspection.facts import ElfFacts
 from torchbuild.inspection.gpu_code import CodeObject, GpuCodeError, gpu_code
-from torchbuild.inspection.likeness_followers import followers
+from torchbuild.inspection.likeness_follower import Follower
 from torchbuild.inspection.likeness_frame import STACK, Frame, Stop
 from torchbuild.inspection.likeness_image import Image
 from torchbuild.inspection.text import shown
@@ -90,11 +90,11 @@ def told_release(path: Path, symbol: str, tells: str) -> str:
 
 def _told(file: BoundedFile, symbol: str, tells: str) -> str:
     image = Image(file)
-    found, kind = image.symbol(symbol), followers().get(image.machine)
-    if found is None or kind is None:
+    found = image.symbol(symbol)
+    if found is None:
         return ""
     frame = Frame(image, is_new_abi=True)
-    follower = kind(image, frame, found.address)
+    follower = Follower(image, frame, found.address)
     follower.give(*_PLACES)
     try:
         for _ in range(_MOST_STEPS):

@@ -1,7 +1,7 @@
 """Memory and registers of a function that is followed on paper: numbers, and what is not known.
 
-Addresses of the library are its own; stack and heap lie where no library is. What was never written and is
-not in the file is not known, and neither is what is computed from it.
+Addresses of the library are its own; stack and heap lie where no library is, registers below zero. What was
+never written and is not in the file is not known, and neither is what is computed from it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ HEAP = 0x5000_0000_0000
 _STACK_ROOM = 1 << 20
 _HEAP_ROOM = 1 << 20
 MASK = (1 << 64) - 1
-_MOST_WRITTEN = 1 << 20
+_MOST_TOUCHED = 1 << 21
 _LONGEST_COPY = 1 << 16
 
 _SPARE = 48
@@ -61,6 +61,7 @@ class Frame:
         """Nothing is written yet."""
         self._image = image
         self._written: dict[int, int | None] = {}
+        self._touched = 0
         self._next = HEAP
         self._has_guard = False
         self.is_new_abi = is_new_abi
@@ -81,14 +82,13 @@ class Frame:
         """Write a number, or that it is not known.
 
         Raises:
-            Stop: nobody knows where, or nothing can be written there.
+            Stop: nobody knows where, or nothing can be written there, or it is too much in all.
         """
         if address is None:
             raise Stop("it writes to a place that is not known")
         if not self._can_write(address):
             raise Stop(f"it writes to {address:#x}, where nothing can be written")
-        if len(self._written) > _MOST_WRITTEN:
-            raise Stop("it writes more than any table of settings holds")
+        self._touch(size)
         for place in range(size):
             self._written[address + place] = None if value is None else value >> (8 * place) & 0xFF
 
@@ -122,9 +122,14 @@ class Frame:
         return address is not None and abs(address - STACK) < _STACK_ROOM
 
     def known_text(self, address: int, size: int) -> bytes | None:
-        """Bytes that are all known; else None."""
+        """Bytes that are all known; else None.
+
+        Raises:
+            Stop: as for `store`.
+        """
         if size > _LONGEST_COPY:
             return None
+        self._touch(size)
         found = [self._byte(address + place) for place in range(size)]
         return bytes(byte for byte in found if byte is not None) if None not in found else None
 
@@ -215,10 +220,16 @@ class Frame:
             raise Stop("it asks for more memory than any table of settings needs")
         return start
 
+    def _touch(self, size: int) -> None:
+        """Count bytes, so that no code keeps a reader busy or fills his memory."""
+        self._touched += size
+        if self._touched > _MOST_TOUCHED:
+            raise Stop("it reads and writes more than any table of settings holds")
+
     def _byte(self, address: int) -> int | None:
         if address in self._written:
             return self._written[address]
-        if self.is_stack(address) or self._is_heap(address):
+        if address < 0 or self.is_stack(address) or self._is_heap(address):
             return None
         part = self._image.part(address)
         if part is None or (part.is_writable and address < part.address + part.size):
@@ -226,7 +237,7 @@ class Frame:
         return self._image.bytes_at(address, 1)[0]
 
     def _can_write(self, address: int) -> bool:
-        return self.is_stack(address) or self._is_heap(address) or self._is_static(address)
+        return address < 0 or self.is_stack(address) or self._is_heap(address) or self._is_static(address)
 
     def _is_heap(self, address: int | None) -> bool:
         return address is not None and HEAP <= address < self._next

@@ -12,7 +12,7 @@ import re
 from itertools import count
 
 from torchbuild.inspection.bounded import BoundedFile, MalformedError
-from torchbuild.inspection.likeness_followers import Follow, followers
+from torchbuild.inspection.likeness_follower import Follower
 from torchbuild.inspection.likeness_frame import STACK, Frame, Stop
 from torchbuild.inspection.likeness_image import Image, Symbol
 from torchbuild.inspection.text import escaped
@@ -64,12 +64,9 @@ def _function(image: Image) -> tuple[Symbol, bool]:
     raise SettingsUnreadError("it does not export the function that holds them")
 
 
-def _follow(image: Image, frame: Frame, symbol: Symbol) -> Follow:
+def _follow(image: Image, frame: Frame, symbol: Symbol) -> Follower:
     """Follow the function until its table is handed on."""
-    kind = followers().get(image.machine)
-    if kind is None:
-        raise SettingsUnreadError(f"instructions of {image.machine} are not known")
-    follower = kind(image, frame, symbol.address)
+    follower = Follower(image, frame, symbol.address)
     stop = symbol.address + symbol.size
     try:
         for _ in range(_MOST_STEPS):
@@ -85,7 +82,7 @@ def _follow(image: Image, frame: Frame, symbol: Symbol) -> Follow:
     )
 
 
-def _table(frame: Frame, follower: Follow, symbol: Symbol) -> list[tuple[str, str]]:
+def _table(frame: Frame, follower: Follower, symbol: Symbol) -> list[tuple[str, str]]:
     """The pairs of the table, where it is whole."""
     place = _first(frame)
     size = 32 if frame.is_new_abi else 8

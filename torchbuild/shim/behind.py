@@ -44,11 +44,24 @@ class GuardedCommand(threading.Thread):
         self.failure: Optional[OSError] = None
         self.status = 0
         """As waitpid(2) gives it."""
+        self._asked: List[int] = []
+        """Signals that it has still to get."""
         self.started = threading.Event()
         self.empty = threading.Event()
         """Set when nothing that the command started is left."""
         self.ended, self._end = os.pipe()
         """Can be read at its end when the command itself has ended."""
+
+    def send(self, number: int) -> None:
+        """Pass a signal on to the command, also where it is only about to start. For a handler of signals."""
+        self._asked.append(number)
+        self._deliver()
+
+    def _deliver(self) -> None:
+        """From both threads, whichever comes last: each signal is taken out once."""
+        with contextlib.suppress(IndexError, ProcessLookupError):
+            while self.pid:
+                os.kill(self.pid, self._asked.pop(0))
 
     def run(self) -> None:
         """Start, and wait to the very end."""
@@ -103,6 +116,7 @@ class GuardedCommand(threading.Thread):
         process = subprocess.Popen(self._argv, env=self._variables(), close_fds=False)
         self.pid = process.pid
         process.returncode = 0  # it is reaped here, with what it leaves
+        self._deliver()
 
     def _variables(self) -> Dict[bytes, bytes]:
         """As handed to us. Alone there is no UDP: lookups of the C library go by TCP, to be told by name."""

@@ -136,12 +136,12 @@ class _Guard:
             if signal.getsignal(number) != signal.SIG_IGN:
                 signal.signal(number, lambda _number, _frame: None)
         if signal.getsignal(signal.SIGTERM) != signal.SIG_IGN:
-            signal.signal(signal.SIGTERM, self._terminate)
-
-    def _terminate(self, number: int, _frame: Any) -> None:
-        if self._command.started.is_set() and self._command.pid:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(self._command.pid, number)
+            signal.signal(signal.SIGTERM, lambda number, _frame: self._command.send(number))
+        # A handler runs in our first thread. That may be about to sleep, or another be given the signal.
+        self._woken, wake = os.pipe()
+        for end in (self._woken, wake):
+            os.set_blocking(end, False)
+        signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
 
     # --- looking ---------------------------------------------------------------------------------------
 
@@ -158,11 +158,15 @@ class _Guard:
     def _ready(self, timeout_ms: Optional[int]) -> List[int]:
         poll = select.poll()
         poll.register(self._command.ended, select.POLLIN)
+        poll.register(self._woken, select.POLLIN)
         if self._command.listener:
             poll.register(self._command.listener, select.POLLIN)
         for descriptor in self._sinkholes.descriptors():
             poll.register(descriptor, select.POLLIN)
-        return [descriptor for descriptor, _ in poll.poll(timeout_ms)]
+        ready = [descriptor for descriptor, _ in poll.poll(timeout_ms)]
+        if self._woken in ready:
+            os.read(self._woken, 4096)
+        return ready
 
     def _look_back(self) -> None:
         """A question may lie there still; who went to a name server and asked nothing wanted its address."""

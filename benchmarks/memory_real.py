@@ -1,0 +1,34 @@
+"""The twenty heaviest objects of the real torch_cpu under a limit of memory: bare ninja, and ours.
+
+Prints a table; benchmarks/memory.md holds one. Takes what overhead.py takes.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from real_builder import in_the_builder, parser
+
+__all__ = ["main"]
+
+
+def main() -> int:
+    """Exit code 0."""
+    asked = parser(__doc__, jobs=4)
+    asked.add_argument("--memory", default="2560m", help="as podman takes it; swap is none")
+    options = asked.parse_args()
+    limits = (f"--memory={options.memory}", f"--memory-swap={options.memory}")
+    print(f"-j{options.jobs}, {options.memory}\n")
+    print("| | wall, s | user + system, s | objects made | killed or failed |")
+    print("|---|---|---|---|---|")
+    for row in in_the_builder(options, "heaviest", options.jobs, limits=limits):
+        made = f"{row['made']} of {row['objects']}"
+        cells = f"{row['wall']:.0f} | {row['processor']:.0f} | {made} | {row['failed']}"
+        print(f"| {row['way']} | {cells} |")
+        if row["supervisor"]:
+            print("\n" + ", ".join(f"{name} {value}" for name, value in sorted(row["supervisor"].items())))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
