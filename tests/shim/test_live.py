@@ -64,7 +64,10 @@ def test_those_that_run_longest_come_first(tmp_path: Path) -> None:
 def test_an_edge_that_need_not_ask_is_shown_once(tmp_path: Path) -> None:
     """A link has no launcher; a compiler that has one is not told twice, however deep it lies below ninja."""
     live = Live(str(tmp_path / "live.json"))
-    with subprocess.Popen(["sh", "-c", "read x", "-o", "lib/libx.so"], stdin=subprocess.PIPE) as link:
+    script = ["sh", "-c", "echo; read x", "-o", "lib/libx.so"]
+    with subprocess.Popen(script, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as link:
+        assert link.stdout is not None
+        link.stdout.readline()  # it is loaded
         seen = Processes(
             [
                 Process(link.pid, 1, "sh", 0, is_over=False),

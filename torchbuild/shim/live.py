@@ -120,10 +120,11 @@ class Live:
         for process in children:
             if process.pid in asked or any(below.pid in asked for below in seen.below(process.pid)):
                 continue
-            if process.pid not in self._names:
-                self._names[process.pid] = (named(_command(process.pid)) or process.name, now)
-            name, since = self._names[process.pid]
-            yield _row(name, now - since)
+            name, since = self._names.get(process.pid, ("", now))
+            if not name:  # while a program is being loaded it has no arguments
+                name = named(_command(process.pid))
+                self._names[process.pid] = (name, since)
+            yield _row(name or process.name, now - since)
 
     def _write(self, told: Dict[str, Any]) -> None:
         try:

@@ -77,7 +77,7 @@ class Supervisor(threading.Thread):
         self._room, self._looked = self._budget.room(), time.monotonic()
         self._total = self._room.available
         self._learned = open(learned, "a", encoding="utf-8")
-        self._live = live
+        self._live, self._seen = live, Processes([])
         self._path = os.path.join(self._folder, "ask")
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._listener.bind(self._path)
@@ -143,6 +143,8 @@ class Supervisor(threading.Thread):
                         self._hear(key.data)
                 self._look()
                 self._admit()
+                if self._live is not None and self._live.is_due(time.monotonic()):
+                    self._tell(self._live, self._seen)  # not before: who asks is let in first
 
     def _interval(self) -> float:
         if not self._by_edge:
@@ -273,7 +275,7 @@ class Supervisor(threading.Thread):
         if not now and time.monotonic() - self._looked < self._interval():
             return
         seen = look()
-        self._room, self._looked = self._budget.room(), time.monotonic()
+        self._seen, self._room, self._looked = seen, self._budget.room(), time.monotonic()
         self._ledger.measured(lambda edge: seen.resident(self._by_edge[id(edge)].pid))
         victim = self._ledger.to_evict(self._room)
         if victim is not None:
@@ -283,8 +285,6 @@ class Supervisor(threading.Thread):
                     os.kill(process.pid, signal.SIGKILL)
         if not now:
             self._audit(seen)
-        if self._live is not None and self._live.is_due(self._looked):
-            self._tell(self._live, seen)
 
     def _audit(self, seen: Processes) -> None:
         """Tokens that nobody has and nobody uses, look after look, went with a client that was killed."""
