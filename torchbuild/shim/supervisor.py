@@ -308,7 +308,7 @@ class Supervisor(threading.Thread):
         asked = {client.pid: client.edge for client in self._by_edge.values() if client.edge is not None}
         idle = sum(edge.is_lent for edge in waiting)
         taken = jobs - 1 + self.jobserver.lent - self.jobserver.free() - idle
-        busy = taken + bool(self.ninja and seen.children(self.ninja))
+        busy = taken + bool(asked or seen.children(self.ninja))  # one runs without a token
         live.tell(
             seen,
             self.ninja,
