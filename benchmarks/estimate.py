@@ -212,7 +212,7 @@ def made_up() -> None:
         said = judged(log, Expected(learned=known), graph, jobs=8)
         row(what, log, said)
     spent = 1000 * (time.process_time() - begin) / (3 * len(said))
-    print(f"\nOne estimate of {EDGES} edges costs {spent:.0f} ms; a build makes at most a hundred.")
+    print(f"\nOne estimate of {EDGES} edges costs {spent:.0f} ms.")
 
 
 def other(graph: BuildGraph, path: Path, learned: Path | None, hand: Log, whole: Log) -> None:
