@@ -1,4 +1,4 @@
-"""What a timeline costs, and how true an estimate is: of ten thousand edges, and of a real log if given.
+"""What a timeline of ten thousand edges costs.
 
 Prints tables; see timeline.md. Needs nothing but the package; a browser, where there is one, draws the page.
 """
@@ -6,21 +6,19 @@ Prints tables; see timeline.md. Needs nothing but the package; a browser, where 
 from __future__ import annotations
 
 import argparse
-import random
 import shutil
 import statistics
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 from ninja_builds import build_ninja_text, log_text, many, samples_text, scheduled
 
-from torchbuild.report.build_graph import BuildGraph, parse_build_ninja
-from torchbuild.report.estimate import Expected, Forecast, errors_at, replay
-from torchbuild.report.ninja_log import LogEdge, parse_ninja_log
+from torchbuild.report.build_graph import parse_build_ninja
+from torchbuild.report.ninja_log import parse_ninja_log
 from torchbuild.report.samples import parse_samples
 from torchbuild.report.timeline import timeline_of
 from torchbuild.report.timeline_html import timeline_html
@@ -30,24 +28,16 @@ __all__ = ["main"]
 
 T = TypeVar("T")
 EDGES, JOBS = 10_000, 8
-SHARES = (0.25, 0.5, 0.75)
 
 
 def main() -> int:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=5, help="of each step")
-    parser.add_argument("--tree", type=Path, help="a build tree with .ninja_log and build.ninja")
     options = parser.parse_args()
     edges = scheduled(many(EDGES), JOBS)
     log = log_text(edges)
     costs(options.runs, log, build_ninja_text([edge[0] for edge in edges]), edges[-1][2] / 1000)
-    print("\n| what is replayed | edges | 25 % | 50 % | 75 % | a look |\n|---|---|---|---|---|---|")
-    estimates(f"{EDGES} edges made up", parse_ninja_log(log).runs[0].edges, None)
-    if options.tree:
-        whole = parse_ninja_log((options.tree / ".ninja_log").read_text(errors="replace"))
-        largest = max(whole.runs, key=lambda run: len(run.edges))
-        estimates("a real log", largest.edges, parse_build_ninja((options.tree / "build.ninja").read_text()))
     return 0
 
 
@@ -93,29 +83,6 @@ def _timed(what: str, runs: int, step: Callable[[], T], size: int) -> T:
         seconds.append(time.monotonic() - begin)
     print(f"| {what} | {min(seconds):.3f} s | {statistics.median(seconds):.3f} s | {size or ''} |")
     return result
-
-
-def estimates(name: str, edges: Sequence[LogEdge], graph: BuildGraph | None) -> None:
-    """What would have been said, by what was known before."""
-    took = {edge.output: edge.seconds for edge in edges}
-    luck = random.Random(5)  # noqa: S311  the same times each day
-    other = {output: 1.3 * seconds * luck.lognormvariate(0, 0.2) for output, seconds in took.items()}
-    half = {output: seconds for number, (output, seconds) in enumerate(other.items()) if number % 2}
-    _estimate(f"{name}, nothing learned", edges, graph, {})
-    _estimate(f"{name}, half learned", edges, graph, half)
-    _estimate(f"{name}, learned on a machine 1.3 times as slow, each edge 20 % off", edges, graph, other)
-
-
-def _estimate(
-    name: str, edges: Sequence[LogEdge], graph: BuildGraph | None, learned: Mapping[str, float]
-) -> None:
-    forecast = Forecast([edge.output for edge in edges], expected=Expected(learned=learned), graph=graph)
-    begin = time.monotonic()
-    said = replay(forecast, edges, every=max(len(edges) // 100, 1))
-    look = (time.monotonic() - begin) / max(len(said), 1)
-    found = errors_at(said, max(edge.end_ms for edge in edges) / 1000, SHARES)
-    cells = " | ".join(f"{found[round(share * 100)]:+.0%}" for share in SHARES)
-    print(f"| {name} | {len(edges)} | {cells} | {1000 * look:.0f} ms |")
 
 
 if __name__ == "__main__":

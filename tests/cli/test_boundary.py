@@ -186,3 +186,28 @@ def test_without_stderr_the_exit_code_still_says_it(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(sys, "stderr", None)
 
     assert show_error(HostError("a-b", "what", fix="Do."), []) == 6
+
+
+@pytest.mark.parametrize("argv", [["build"], ["build", "--json"]], ids=" ".join)
+def test_githubs_runner_gets_an_annotation_and_no_other_order(
+    argv: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The failing edge stands beside the commit; what its log says gives no orders, and no secret is told."""
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    error = StageError(
+        "compile-failed",
+        "stopped at a.o",
+        why=f"/s/a.cpp:7:1: error: no {SECRET}",
+        fix="Correct it.",
+        evidence=("::stop-commands::x", "##[add-mask]y", "/s/a.cpp:7:1: error: no"),
+    )
+
+    show_error(error, argv)
+
+    lines = capsys.readouterr().err.splitlines()
+    assert [line for line in lines if line.lstrip().startswith("::") or "##[" in line] == [
+        (
+            "::error file=/s/a.cpp,line=7,col=1,title=compile-failed::stopped at a.o"
+            "%0A/s/a.cpp:7:1: error: no ***%0ACorrect it."
+        )
+    ]

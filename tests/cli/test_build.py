@@ -123,6 +123,20 @@ def test_a_program_gets_json_alone(desk: Any) -> None:
     assert (first.json["wheel"], first.json["sha256"]) == (None, None)
 
 
+def test_progress_is_told_as_asked(desk: Any) -> None:
+    """As JSON for a program, folded for GitHub, or not at all; the result stays on stdout."""
+    desk.lock()
+    argv = ("build", "tiny.toml", "--locked", "--until", "fetch")
+
+    events = desk.run(*argv, "--progress", "jsonl")
+    folded = desk.run(*argv, "--from", "fetch", "--progress", "github")
+    silent = desk.run(*argv, "--progress", "none")
+
+    assert [json.loads(line)["kind"] for line in events.err.splitlines()][-1] == "run-finished"
+    assert "::group::fetch\n" in folded.err
+    assert (silent.err, silent.out) == ("", events.out)
+
+
 def test_a_stage_cannot_begin_where_nothing_is(desk: Any) -> None:
     """With the stage to begin from."""
     desk.lock()

@@ -6,29 +6,28 @@ import io
 import os
 import pty
 import re
-import subprocess
-import sys
+import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TextIO
 
 import pytest
 from rich.console import Console
 
 from torchbuild.model.finding import Finding
-from torchbuild.report.console import LiveConsole, console_for, is_live
+from torchbuild.report.console import LiveConsole, is_live, live_console
 from torchbuild.report.events import (
+    Activity,
     Event,
     Found,
     Line,
     Progress,
     RunFinished,
+    Running,
     RunStarted,
     StageFinished,
     StageStarted,
     Warned,
 )
-from torchbuild.report.plain import PlainConsole
 
 TERMINAL = {"TERM": "xterm-256color"}
 
@@ -104,20 +103,9 @@ def test_a_view_is_live_only_where_somebody_watches(
     assert is_live(terminal, environ) is live
 
 
-def test_a_pipe_gets_plain_lines() -> None:
-    """Output that is piped holds no control characters."""
-    stream = io.StringIO()
-
-    renderer = console_for(stream, TERMINAL, Clock())
-    renderer.handle(START)
-
-    assert isinstance(renderer, PlainConsole)
-    assert stream.getvalue().splitlines() == ["r-1: fetch, toolchain  (/w/r-1)"]
-
-
 def test_a_terminal_gets_the_live_view(terminal: TextIO) -> None:
     """A person at a terminal sees what goes on, and gets the cursor back."""
-    renderer = console_for(terminal, TERMINAL, Clock())
+    renderer = live_console(terminal, Clock())
 
     renderer.handle(START)
     renderer.handle(StageStarted(stage="fetch"))
@@ -248,22 +236,107 @@ def test_a_terminal_without_signs_gets_ascii() -> None:
     assert shown == "> fetch      0.0 s  " + "#" * 12 + "-" * 12 + "  1/2 edges"
 
 
-def test_rich_is_not_loaded_for_plain_lines() -> None:
-    """A build in a CI system does not wait for the import of what it never shows."""
-    probe = (
-        "import io, sys, torchbuild.report.console as c\n"
-        "c.console_for(io.StringIO(), {}, lambda: 0.0)\n"
-        "sys.exit('rich' in sys.modules)"
-    )
-
-    root = Path(__file__).parents[2]
-
-    assert subprocess.run([sys.executable, "-c", probe], cwd=root, check=False).returncode == 0
-
-
 def test_what_is_left_of_a_compilation_counts_down() -> None:
     """A person sees when to come back, and that it comes nearer between two edges."""
     event = Progress(stage="compile", done=1, total=4, unit="edges", what="a.o", left_s=600.0)
     shown = Screen().show(START, StageStarted(stage="compile"), event, 60.0)
 
     assert shown == "⠋ compile    1 min 00 s  " + "━" * 24 + "  1/4 edges  9 min 00 s left  a.o"
+
+
+BUSY = Activity(
+    stage="compile",
+    edges=(
+        Running(name="caffe2/CMakeFiles/torch_cpu.dir/" + "x/" * 40 + "RegisterCPU.cpp.o", seconds=41.0),
+        Running(name="\x1b[31m::error::\n" + "y" * 10_000, seconds=3.0, waits=True),
+        *(Running(name=f"lib{number}.so", seconds=1.0) for number in range(9)),
+    ),
+    running=40,
+    waiting=1,
+    tokens=2,
+    jobs=2,
+    memory=9 << 30,
+    memory_total=24 << 30,
+    cache_hits=402,
+    cache_calls=431,
+)
+FAR = Progress(stage="compile", done=431, total=1377, unit="edges", what="last.o", left_s=4020.0)
+
+
+def test_what_runs_stands_below_with_its_time() -> None:
+    """Jobs, memory, cache, and the edges that run longest; what was made last is no longer news."""
+    shown = Screen(width=100).show(START, StageStarted(stage="compile"), FAR, BUSY, 750.0)
+
+    assert shown.splitlines() == [
+        "⠋ compile    12 min 30 s  " + "━" * 24 + "  431/1377 edges  54 min 30 s left",
+        "  2 of 2 jobs, 1 waits for memory, 9.0 GiB of 24.0 GiB, cache 402 of 431",
+        "  13 min 11 s  RegisterCPU.cpp.o",
+        "        waits  ::error:: " + "y" * 31 + "…" + "y" * 40,
+        "  12 min 31 s  lib0.so",
+        "  12 min 31 s  lib1.so",
+    ]
+
+
+@pytest.mark.parametrize("width", [1, 5, 20, 40, 59, 60, 80, 100, 200])
+def test_all_live_lines_fit_any_terminal(width: int) -> None:
+    """Hostile names, long times, narrow windows: no line wraps, none holds a control character."""
+    lines = Screen(width=width).show(START, StageStarted(stage="compile"), FAR, BUSY, 750.0).split("\n")
+
+    assert len(lines) == 6
+    assert all(len(line) <= max(width - 1, 1) and line.isprintable() for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("width", "shown"), [(60, "54 min 30 s left"), (40, "431/1377\n  54 min 30 s left, 2 of 2 jobs")]
+)
+def test_a_narrow_terminal_shows_what_counts(width: int, shown: str) -> None:
+    """How long it takes comes before a picture of it."""
+    assert shown in Screen(width=width).show(START, StageStarted(stage="compile"), FAR, BUSY, 750.0)
+
+
+@pytest.mark.parametrize(("height", "lines"), [(24, 6), (10, 4), (8, 2), (5, 1)])
+def test_a_low_terminal_keeps_its_room(height: int, lines: int) -> None:
+    """What is over stays to be seen."""
+    screen = Screen()
+    screen.console.height = height
+    shown = screen.show(START, StageStarted(stage="compile"), FAR, BUSY)
+
+    assert len(shown.splitlines()) == lines
+
+
+def test_a_stage_that_is_over_takes_its_edges_along() -> None:
+    """The next one does not claim that they run."""
+    screen = Screen()
+    screen.show(START, StageStarted(stage="compile"), FAR, BUSY)
+
+    assert "lib0" not in screen.show(StageStarted(stage="package"))
+
+
+def test_a_long_edge_moves_the_end() -> None:
+    """What the stage knows now counts, and not what it said when the last edge ended."""
+    late = Activity(stage="compile", edges=BUSY.edges[:1], running=1, left_s=900.0)
+    shown = Screen().show(START, StageStarted(stage="compile"), FAR, 4000.0, late)
+
+    assert "15 min 00 s left" in shown
+
+
+def test_when_nothing_runs_any_more_no_end_is_promised() -> None:
+    """What follows ninja in the same stage is not its work."""
+    shown = Screen().show(START, StageStarted(stage="compile"), FAR, BUSY, Activity(stage="compile"), 60.0)
+
+    assert shown == "⠋ compile    1 min 00 s  " + "━" * 24 + "  431/1377 edges  last.o"
+
+
+def test_many_edges_cost_little() -> None:
+    """Ten thousand edges: what the view takes for each is far below what the quickest of them takes."""
+    screen = Screen(width=120)
+    screen.show(START, StageStarted(stage="compile"), BUSY)
+    begin = time.process_time()
+    for number in range(10_000):
+        screen.view.handle(
+            Progress(stage="compile", done=number, total=10_000, unit="edges", what=f"{number}.o")
+        )
+        if number % 10 == 0:  # four a second, of edges that come from a cache
+            screen.view.now()
+
+    assert (time.process_time() - begin) / 10_000 < 0.0005

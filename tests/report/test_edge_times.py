@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from torchbuild.report.edge_times import edge_times, learned, times_name
-from torchbuild.report.estimate import Expected
+from torchbuild.report.expected import Expected
 from torchbuild.report.ninja_log import LogEdge
 
 EDGES = [LogEdge("a.o", 1, 0, 2500), LogEdge("b.o", 1, 0, 40), LogEdge("lib.so", 1, 2500, 3500)]

@@ -9,11 +9,13 @@ from pydantic import TypeAdapter, ValidationError
 
 from torchbuild.model.finding import Finding
 from torchbuild.report.events import (
+    Activity,
     Event,
     Found,
     Line,
     Progress,
     RunFinished,
+    Running,
     RunStarted,
     StageFinished,
     StageStarted,
@@ -24,6 +26,7 @@ EVENTS: list[Event] = [
     RunStarted(run="r-1", recipe="r", stages=("fetch",), workspace="/w"),
     StageStarted(stage="fetch", log="l"),
     Progress(stage="fetch", done=1, total=2, unit="files", what="a"),
+    Activity(stage="compile", edges=(Running(name="a.o", seconds=1.0),), running=1, jobs=2, memory=7),
     Line(stage="fetch", text="x"),
     Warned(stage="", reference="a-b", text="x"),
     Found(stage="fetch", finding=Finding(reference="a-b", outcome="not run", what="x")),

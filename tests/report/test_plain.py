@@ -8,11 +8,13 @@ import pytest
 
 from torchbuild.model.finding import Finding
 from torchbuild.report.events import (
+    Activity,
     Event,
     Found,
     Line,
     Progress,
     RunFinished,
+    Running,
     RunStarted,
     StageFinished,
     StageStarted,
@@ -237,3 +239,55 @@ def test_what_is_left_of_a_compilation_is_told() -> None:
     assert lines_of(StageStarted(stage="compile"), 60.0, event)[1:] == [
         "compile:  50 %  500/1000 edges  20 min 34 s left  object 500"
     ]
+
+
+def busy(*names: str) -> Activity:
+    """What goes on in a compile."""
+    edges = tuple(Running(name=name, seconds=41.0) for name in names)
+    return Activity(stage="compile", edges=edges, running=len(edges), tokens=2, jobs=2)
+
+
+def test_what_runs_is_told_beside_how_far_it_is() -> None:
+    """Jobs and edges; not what was made last."""
+    assert lines_of(StageStarted(stage="compile"), busy("x/a.o", "b.o"), 2.0, edges(100)) == [
+        "compile: begins",
+        "compile:  10 %  100/1000 edges  2 of 2 jobs  now x/a.o (41.0 s), b.o (41.0 s)",
+    ]
+
+
+def test_one_long_edge_is_no_silence() -> None:
+    """A log of a CI system that says nothing for ten minutes is ended as hung: each minute has a line."""
+    events: list[Event | float] = [StageStarted(stage="compile"), 2.0, edges(100)]
+    for second in range(10, 190, 2):
+        events += [float(second), busy("flash.cu.o")]
+
+    told = lines_of(*events)[2:]
+
+    assert told == ["compile:  10 %  100/1000 edges  2 of 2 jobs  now flash.cu.o (41.0 s)"] * 3
+
+
+def test_a_stale_estimate_does_not_begin_anew() -> None:
+    """What is told again because an edge is long counts down."""
+    far = Progress(stage="compile", done=100, total=1000, unit="edges", left_s=600.0)
+    told = lines_of(StageStarted(stage="compile"), 2.0, far, 70.0, busy("a.o"))
+
+    assert "10 min 00 s left" in told[1]
+    assert "8 min 52 s left" in told[2]
+
+
+def test_what_the_stage_knows_now_counts() -> None:
+    """A long edge moves the end."""
+    far = Progress(stage="compile", done=100, total=1000, unit="edges", left_s=600.0)
+    late = busy("a.o").model_copy(update={"left_s": 900.0})
+
+    assert "15 min 00 s left" in lines_of(StageStarted(stage="compile"), 2.0, far, 70.0, late)[-1]
+
+
+def test_hostile_names_are_short_printable_lines() -> None:
+    """Ten thousand characters, colours, line ends."""
+    name = "\x1b[31m\n::error::\r" + "y" * 10_000
+    far = Progress(stage="compile", done=500, total=1000, unit="edges", what=name)
+    told = lines_of(StageStarted(stage="compile"), 2.0, far, 4.0, busy(name, name, name), edges(900))
+
+    assert len(told) == 3
+    assert all(len(line) < 300 and line.isprintable() for line in told)

@@ -44,6 +44,7 @@ def show_error(error: BaseException, argv: Sequence[str]) -> int:
             print_json({"error": error_json(ours)})
         elif sys.stderr is not None:
             _show(ours)
+        _annotate(ours)
     except OSError:
         silence_stdout()  # nobody can be told; the exit code still says it
     return ours.exit_code
@@ -149,5 +150,17 @@ def _show(error: TorchbuildError) -> None:
 
         Console(file=stream, highlight=False).print(error_rich(error), soft_wrap=True)
     else:
-        stream.write(error_text(error) + "\n")
+        from torchbuild.report.github import harmless, is_github  # noqa: PLC0415  as above
+
+        text = error_text(error)
+        stream.write((harmless(text) if is_github(os.environ) else text) + "\n")
     stream.flush()
+
+
+def _annotate(error: TorchbuildError) -> None:
+    """Where GitHub's runner reads, the error stands beside the commit too, with ``--json`` as well."""
+    from torchbuild.report.github import error_command, is_github  # noqa: PLC0415  an error in a pipe alone
+
+    if is_github(os.environ) and sys.stderr is not None:
+        sys.stderr.write(error_command(error) + "\n")
+        sys.stderr.flush()

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from torchbuild.cli.despite import Despite
-from torchbuild.cli.options import dev_option, json_option, recipe_options, slice_options
+from torchbuild.cli.options import dev_option, json_option, progress_option, recipe_options, slice_options
 from torchbuild.cli.stop_after import Duration
 
 if TYPE_CHECKING:
     from torchbuild.cli.running import Ended
+    from torchbuild.report.progress import Look
 
 __all__ = ["build"]
 
@@ -43,6 +44,7 @@ __all__ = ["build"]
     help="After TIME, such as 3h or 1h30m, begin no compiler and no stage any more, and end with exit code 75"
     " once what runs is finished. The same command goes on.",
 )  # fmt: skip
+@progress_option
 @json_option
 def build(
     *,
@@ -59,6 +61,7 @@ def build(
     paranoid: bool,
     despite: tuple[str, ...],
     stop_after: int | None,
+    progress: Look,
     as_json: bool,
 ) -> None:
     """Build the wheel of RECIPE, from fetch to publish. What is done and intact is not done again.
@@ -89,12 +92,14 @@ def build(
         paranoid=paranoid,
         despite=despite,
         until=None if stop_after is None else begun + stop_after,
+        progress=progress,
     )
     ended = run_build(asked, places(), _stages(first, last, target))
     print_result(_result(ended), as_json=as_json, text=ended.wheel or str(ended.report))
 
 
 def _result(ended: Ended) -> dict[str, Any]:
+    """For programs."""
     return {
         "run": ended.run,
         "report": ended.report,

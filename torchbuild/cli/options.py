@@ -12,7 +12,7 @@ import click
 from torchbuild.cli.dev_hints import advise_dev
 from torchbuild.errors import TorchbuildError
 
-__all__ = ["dev_option", "json_option", "recipe_options", "slice_options"]
+__all__ = ["dev_option", "json_option", "progress_option", "recipe_options", "slice_options"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 _DEV = "Of build --dev, which has a lock of its own: NAME.dev.lock beside the recipe."
@@ -22,6 +22,18 @@ def json_option(command: F) -> F:
     """``--json``: the result on stdout as JSON."""
     text = "Print the result on stdout as JSON; an error too."
     return click.option("--json", "as_json", is_flag=True, help=text)(command)
+
+
+def progress_option(command: F) -> F:
+    """``--progress``."""
+    text = (
+        "How progress is told on stderr: auto, rich, plain, github, gitlab, jsonl or none. auto: rich at a"
+        " terminal, folds in a job of GitHub or GitLab, else plain."
+    )
+    looks = ("auto", "rich", "plain", "github", "gitlab", "jsonl", "none")
+    return click.option("--progress", metavar="LOOK", type=click.Choice(looks), default="auto", help=text)(
+        command
+    )
 
 
 def dev_option(text: str = _DEV) -> Callable[[F], F]:

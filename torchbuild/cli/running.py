@@ -50,9 +50,9 @@ from torchbuild.model.lock import Lock
 from torchbuild.model.recipe import Recipe
 from torchbuild.pipeline import STAGES, Stage, StageOutcome, build
 from torchbuild.report.broadcast import Broadcast
-from torchbuild.report.console import console_for
 from torchbuild.report.events import RunFinished, RunStarted, Warned
 from torchbuild.report.jsonl import JsonLines, open_events
+from torchbuild.report.progress import Look, renderers_for
 from torchbuild.report.redaction import Redactor
 from torchbuild.resolve.adopted import keep_adopted
 from torchbuild.resolve.lockfile import dump_lock
@@ -88,6 +88,9 @@ class Asked:
     """What the build goes on in spite of: ``open-network``, preflights by reference."""
     until: float | None = None
     """The moment, as `time.monotonic` tells it, after which nothing begins any more."""
+
+    progress: Look = "auto"
+    """How progress is told: one of `torchbuild.report.progress.LOOKS`."""
 
     @property
     def overridden(self) -> tuple[str, ...]:
@@ -160,7 +163,7 @@ def run_build(asked: Asked, places: Places, stages: tuple[Stage, ...]) -> Ended:
         workspace = opened.workspace
         keeper = FindingKeeper()
         renderers = [
-            console_for(sys.stderr, os.environ, time.monotonic),
+            *renderers_for(asked.progress, sys.stderr, os.environ, time.monotonic),
             JsonLines(open_events(workspace.path / "events.jsonl")),
             keeper,
         ]

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from torchbuild.report.cache_calls import Outcome
-from torchbuild.report.estimate import Expected
+from torchbuild.report.expected import Expected
 from torchbuild.report.ninja_log import LogEdge
 from torchbuild.report.timeline import kind_of
 
@@ -26,15 +27,23 @@ def times_name(compiler: str, archs: Iterable[str]) -> str:
     return f"edge-times-{hashlib.sha256(said.encode()).hexdigest()[:16]}.json"
 
 
-def edge_times(text: str | None) -> Expected:
-    """What is known; nothing where the file is not there, damaged or another version's."""
+_NOTHING = Expected()
+
+
+def edge_times(text: str | None, guesses: Expected = _NOTHING) -> Expected:
+    """What is known; nothing is learned where the file is not there, damaged or another version's.
+
+    Args:
+        text: the file's.
+        guesses: for what was not learned.
+    """
     try:
         said = json.loads(text or "{}")
         if said.get("format") != _FORMAT:
-            return Expected()
-        return Expected(learned=_seconds(said["compiled"]), cached=_seconds(said["cached"]))
+            return guesses
+        return replace(guesses, learned=_seconds(said["compiled"]), cached=_seconds(said["cached"]))
     except (ValueError, KeyError, AttributeError, TypeError, RecursionError):
-        return Expected()
+        return guesses
 
 
 def _seconds(said: Mapping[str, Any]) -> dict[str, float]:

@@ -11,12 +11,14 @@ from torchbuild.model.finding import Finding
 from torchbuild.model.frozen import Frozen
 
 __all__ = [
+    "Activity",
     "Event",
     "Found",
     "Line",
     "Progress",
     "RunFinished",
     "RunStarted",
+    "Running",
     "StageFinished",
     "StageStarted",
     "Warned",
@@ -63,6 +65,45 @@ class Progress(Frozen):
     """What is being done now."""
     left_s: float | None = None
     """Seconds that are left, by what the stage knows of its units; None where it knows nothing."""
+
+
+class Running(Frozen):
+    """An edge that runs now."""
+
+    name: str
+    """What it makes, or the program."""
+    seconds: float
+    """For how long."""
+    waits: bool = False
+    """Whether it waits for memory, and does nothing yet."""
+
+
+class Activity(Frozen):
+    """What goes on at this moment, beside how far it is. What nobody knows is None."""
+
+    kind: Literal["activity"] = "activity"
+    stage: str
+    """The stage's name."""
+    edges: tuple[Running, ...] = ()
+    """Those that run, longest first; the first dozen."""
+    running: int = 0
+    """How many there are, those that wait included."""
+    waiting: int = 0
+    """How many wait for memory."""
+    tokens: int | None = None
+    """Jobs that run."""
+    jobs: int | None = None
+    """Jobs that may run at once."""
+    memory: int | None = None
+    """Bytes in use, of the machine or of the smallest limit on the build."""
+    memory_total: int | None = None
+    """Bytes that there are."""
+    cache_hits: int | None = None
+    """What came out of the compiler's cache so far."""
+    cache_calls: int | None = None
+    """How often it was asked."""
+    left_s: float | None = None
+    """As `Progress.left_s`: an edge that takes longer than was thought moves the end."""
 
 
 class Line(Frozen):
@@ -127,4 +168,4 @@ class RunFinished(Frozen):
     """``report.json``."""
 
 
-Event = RunStarted | StageStarted | Progress | Line | Warned | Found | StageFinished | RunFinished
+Event = RunStarted | StageStarted | Progress | Activity | Line | Warned | Found | StageFinished | RunFinished

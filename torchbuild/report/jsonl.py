@@ -48,13 +48,15 @@ class JsonLines:
     """A renderer that writes ``{"time": ..., "kind": ..., ...}`` a line, whole lines only.
 
     Args:
-        stream: where to; closed by `close`.
+        stream: where to.
         now: the clock, aware of its time zone.
+        closes: whether `close` closes the stream.
     """
 
-    def __init__(self, stream: TextIO, now: Callable[[], datetime] = utc_now) -> None:
+    def __init__(self, stream: TextIO, now: Callable[[], datetime] = utc_now, *, closes: bool = True) -> None:
         self._stream = stream
         self._now = now
+        self._closes = closes
 
     def handle(self, event: Event) -> None:
         """Write the event and push it to the operating system."""
@@ -64,5 +66,6 @@ class JsonLines:
         self._stream.flush()
 
     def close(self) -> None:
-        """Close the stream."""
-        self._stream.close()
+        """Close the stream, where it is ours."""
+        if self._closes:
+            self._stream.close()

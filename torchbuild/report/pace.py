@@ -34,8 +34,8 @@ class Pace:
     def note(self, event: Progress) -> None:
         """Take in how far it is; units that are no bytes, and a count that falls, begin anew."""
         now = self._clock()
-        if event.left_s is not None:  # it holds until the stage knows better
-            self._end = now + event.left_s if event.left_s else None
+        if event.left_s is not None:
+            self.promise(event.left_s)
         if event.unit != "bytes" or (self._seen and event.done < self._seen[-1][1]):
             self._seen.clear()
             self._since = None
@@ -46,6 +46,10 @@ class Pace:
             self._seen.clear()
         self._seen.append((now, event.done))
         self._forget(now)
+
+    def promise(self, left_s: float) -> None:
+        """The stage says how long it will take; it holds until it knows better."""
+        self._end = self._clock() + left_s if left_s else None
 
     def text(self, event: Progress) -> str:
         """Such as ``3.2 MiB/s, 1 min 12 s left``; empty while nobody can know it."""

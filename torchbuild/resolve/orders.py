@@ -19,6 +19,7 @@ __all__ = [
     "CACHE",
     "GATE",
     "LAID",
+    "LIVE",
     "MARK",
     "ORDER",
     "SAMPLES",
@@ -51,6 +52,8 @@ LAID = "{work}/source.states.json"
 """What the source stage laid in a tree that people edit; what a build makes there is not in it."""
 TOOLS = "{shim}/tools.json"
 """What the toolchain rests on: files whose bytes are part of a build tree's fingerprint."""
+LIVE = "{shim}/live.json"
+"""What runs at this moment, while ninja works; gone when it has ended."""
 ORDER = "{shim}/order.json"
 """What the shim is told."""
 GATE = "{shim}/gate.json"

@@ -22,6 +22,7 @@ from .cache import parse_cache
 from .device_flags import read_device_entries
 from .gate import compare
 from .jobserver import NINJA, allowed_jobs, without_jobs
+from .live import Live
 from .memory import MemoryWatch
 from .samples import Samples
 from .stopping import INTERRUPTED
@@ -224,7 +225,8 @@ def _build(real: str, arguments: List[str], order: Dict[str, Any]) -> int:
         order["build_dir"],
         _expected_peaks(),
         os.path.join(_HERE, "peaks.jsonl"),
-        _STOP_MARK,
+        stop_mark=_STOP_MARK,
+        live=Live(os.path.join(_HERE, "live.json"), order.get("statslog")),
     )
     environ.update(supervisor.environ(os.path.join(_HERE, "launch")))
     started = time.time()

@@ -22,6 +22,7 @@ from typing import Any, Dict, List, Optional
 from .admission import Edge, Ledger, Peaks
 from .budget import Budget
 from .jobserver import CLIENTS, Jobserver
+from .live import Live
 from .processes import Processes, look
 from .stopping import Stopping
 
@@ -55,7 +56,14 @@ class Supervisor(threading.Thread):
     """Serves until it is stopped."""
 
     def __init__(
-        self, jobs: int, build_dir: str, told: Dict[str, Any], learned: str, stop_mark: str = ""
+        self,
+        jobs: int,
+        build_dir: str,
+        told: Dict[str, Any],
+        learned: str,
+        *,
+        stop_mark: str = "",
+        live: Optional[Live] = None,
     ) -> None:
         """Make pipe and socket; nothing is served yet.
 
@@ -65,6 +73,7 @@ class Supervisor(threading.Thread):
             told: what compilers are expected to take, see `Peaks`.
             learned: a file that gets a line for each compiler that took something else.
             stop_mark: a file; where it is there, the build ends with what runs.
+            live: gets what runs at each moment; None where nobody watches.
         """
         super().__init__(daemon=True)
         self._folder = tempfile.mkdtemp(prefix="tb-")
@@ -77,6 +86,7 @@ class Supervisor(threading.Thread):
         self._room, self._looked = self._budget.room(), time.monotonic()
         self._total = self._room.available
         self._learned = open(learned, "a", encoding="utf-8")
+        self._live, self._seen = live, Processes([])
         self._path = os.path.join(self._folder, "ask")
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._listener.bind(self._path)
@@ -109,6 +119,8 @@ class Supervisor(threading.Thread):
         os.write(self._wake[1], b"x")
         self.join()
         shutil.rmtree(self._folder, ignore_errors=True)
+        if self._live is not None:
+            self._live.end()
         told = {"edges_" + name: count for name, count in self._counts.items()}
         told.update(
             jobs=self.jobserver.jobs,
@@ -143,6 +155,8 @@ class Supervisor(threading.Thread):
                 self._look()
                 self._stop()
                 self._admit()
+                if self._live is not None and self._live.is_due(time.monotonic()):
+                    self._tell(self._live, self._seen)  # not before: who asks is let in first
 
     def _stop(self) -> None:
         """Where somebody asked for it, let what runs end, and nothing begin."""
@@ -294,7 +308,7 @@ class Supervisor(threading.Thread):
         if not now and time.monotonic() - self._looked < self._interval():
             return
         seen = look()
-        self._room, self._looked = self._budget.room(), time.monotonic()
+        self._seen, self._room, self._looked = seen, self._budget.room(), time.monotonic()
         self._ledger.measured(lambda edge: seen.resident(self._by_edge[id(edge)].pid))
         victim = self._ledger.to_evict(self._room)
         if victim is not None:
@@ -320,6 +334,24 @@ class Supervisor(threading.Thread):
             if lost > 0 or spare < 0:
                 self.jobserver.settle(lost if lost > 0 else spare)
                 self._missing = []
+
+    def _tell(self, live: Live, seen: Processes) -> None:
+        """What runs now, for whoever watches."""
+        waiting, jobs = self._ledger.waiting, self.jobserver.jobs
+        asked = {client.pid: client.edge for client in self._by_edge.values() if client.edge is not None}
+        idle = sum(edge.is_lent for edge in waiting)
+        taken = jobs - 1 + self.jobserver.lent - self.jobserver.free() - idle
+        busy = taken + bool(asked or seen.children(self.ninja))  # one runs without a token
+        live.tell(
+            seen,
+            self.ninja,
+            asked,
+            waiting,
+            tokens=max(0, min(busy, jobs)),
+            jobs=jobs,
+            memory=self._room.total - self._room.available,
+            memory_total=self._room.total,
+        )
 
     def _say(self, text: str) -> None:
         sys.stderr.write("torchbuild: %s\n" % text[:_LOGGED])

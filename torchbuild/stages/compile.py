@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from torchbuild.compile_learned import keep_peaks, keep_times, kept_peaks
+from torchbuild.compile_watch import MOST_EVIDENCE, CompileWatch
 from torchbuild.context import Completed, Context
-from torchbuild.errors import HostError, StageError, UsageError
+from torchbuild.errors import StageError, UsageError
 from torchbuild.inspection.gpu_code_build import device_objects
 from torchbuild.kept_tree import forget_refused, mark_configured
 from torchbuild.model.command import BUILD_ROOT, expand
@@ -20,15 +20,18 @@ from torchbuild.model.lock import Expectation, Lock
 from torchbuild.model.stage import StagePlan, StageResult, lock_part, stage_key
 from torchbuild.model.stopped import stopped
 from torchbuild.report.edge_times import edge_times, times_name
-from torchbuild.report.events import Found, Progress
+from torchbuild.report.events import Found
+from torchbuild.report.live_activity import running_edges
 from torchbuild.report.live_estimate import LiveEstimate
+from torchbuild.resolve.edge_guesses import edge_guesses
 from torchbuild.resolve.frontend import front_end
 from torchbuild.resolve.launchers import launched
-from torchbuild.resolve.learned_peaks import EXPECTED, KEPT, SEEN, compilers_of, expected, merged
+from torchbuild.resolve.learned_peaks import EXPECTED, SEEN, compilers_of, expected
 from torchbuild.resolve.orders import (
     BUILD_DIR,
     GATE,
     LAID,
+    LIVE,
     ORDER,
     STOP,
     USAGE,
@@ -48,8 +51,6 @@ INSTALLED = f"{BUILD_DIR}/install_manifest.txt"
 """What CMake's install step laid, one path a line."""
 _PACKED = ("build/lib.*", "build/bdist.*", "*.egg-info")
 """Where setuptools collects what it packs. It only ever adds; ``build/lib`` without a suffix is CMake's."""
-_NO_TARGET = "ninja: error: unknown target "
-_EDGE = re.compile(r"^\[(\d+)/(\d+)\] (.*)$")
 _CACHE_WORDS = (
     "direct_cache_hit",
     "preprocessed_cache_hit",
@@ -58,8 +59,6 @@ _CACHE_WORDS = (
     "unsupported",
     "called_for_link",
 )
-_MOST_EVIDENCE = 40
-_LONGEST_WHAT = 80
 
 
 class Plan(StagePlan):
@@ -170,7 +169,7 @@ class _Built(NamedTuple):
     """One run of the front end."""
 
     done: Completed
-    watch: _Watch
+    watch: CompileWatch
     usage: dict[str, Any]
     compared: tuple[Finding, ...]
     stopped: bool
@@ -181,22 +180,23 @@ def _built(plan: Plan, context: Context) -> _Built:
     if context.is_dev and context.target is None:
         for place in _packed_before(context):
             trees.remove(place)
-    _keep_peaks(plan, context)  # of a run that was killed
+    keep_peaks(plan.compilers, context)  # of a run that was killed
     for path in ("{dist}", USAGE, GATE + ".tmp", STATSLOG, SEEN, STOP):
         trees.remove(inside(path))
     for path in ("{dist}", "{work}/home", "{work}/tmp"):
         trees.make(inside(path))
     statslog = expand(STATSLOG) if plan.compiler_cache else None
     trees.write(inside(ORDER), build_order(plan.expect, plan.fingerprint, context.target, statslog))
-    trees.write(inside(EXPECTED), expected(plan.compilers, _kept_peaks(context)))
-    watch = _Watch(context, _estimate(plan, context))
+    trees.write(inside(EXPECTED), expected(plan.compilers, kept_peaks(context)))
+    watch = CompileWatch(context, _estimate(plan, context))
     log = context.workspace.logs / f"{NAME}.log"
     command = plan.commands[0].with_environ(context.executor.environment())
-    with context.stopping.gently(inside(STOP)):
+    with context.stopping.gently(inside(STOP)), watch.activity():
         done = context.executor.run(command, log=log, on_line=watch.line)
-    _keep_peaks(plan, context)
+    keep_peaks(plan.compilers, context)
     usage = _usage(trees.read(inside(USAGE)))
-    _learn(plan, watch, context)
+    learned = watch.estimate.learned(trees.read(inside(STATSLOG)) or "")
+    keep_times(plan.edge_times, learned, context)
     if usage.get("stopped"):
         raise stopped(context.stopping.reason, watch.place())
     return _Built(
@@ -213,34 +213,13 @@ def _estimate(plan: Plan, context: Context) -> LiveEstimate:
     jobs = context.executor.environment().get("MAX_JOBS", "")
     return LiveEstimate(
         lambda name: read(inside(f"{BUILD_DIR}/{name}")),
-        edge_times(read(inside(plan.edge_times))),
+        edge_times(read(inside(plan.edge_times)), edge_guesses()),
         has_cache=plan.compiler_cache,
         jobs=int(jobs) if jobs.isdecimal() else 0,
+        target=context.target,
+        running=lambda: running_edges(read(inside(LIVE))),
+        statslog=lambda: read(inside(STATSLOG)),
     )
-
-
-def _learn(plan: Plan, watch: _Watch, context: Context) -> None:
-    """Keep what edges took, those of a build that failed as well."""
-    trees, inside = context.trees, context.workspace.inside
-    text = watch.estimate.learned(trees.read(inside(STATSLOG)) or "")
-    if text is not None:
-        with suppress(HostError):  # no build fails for want of an estimate of the next one
-            trees.write(inside(plan.edge_times), text)
-
-
-def _keep_peaks(plan: Plan, context: Context) -> None:
-    """Keep what compilers took of memory, those of a build that failed as well."""
-    seen = context.trees.read(context.workspace.inside(SEEN))
-    text = merged(plan.compilers, _kept_peaks(context), seen)
-    if text is not None:
-        with suppress(HostError):  # a store that may only be read still serves
-            context.trees.write(context.store.root() / KEPT, text)
-
-
-def _kept_peaks(context: Context) -> str | None:
-    with suppress(HostError):
-        return context.trees.read(context.store.root() / KEPT)
-    return None
 
 
 def _packed_before(context: Context) -> Iterator[Path]:
@@ -271,65 +250,8 @@ def _evidence(built: _Built, context: Context) -> dict[str, str]:
         "wall_seconds": f"{built.done.seconds:.1f}",
         **{name: str(value) for name, value in built.usage.items() if name not in ("exit_code", "stopped")},
         **_cache_statistics(context.trees.read(context.workspace.inside(STATSLOG)) or ""),
-        **{f"estimate_error_at_{at}": f"{error:+.0%}" for at, error in built.watch.estimate.errors().items()},
+        **built.watch.estimate.evidence(),
     }
-
-
-class _Watch:
-    """Follows ninja's lines: how far it is, and which edge failed first."""
-
-    def __init__(self, context: Context, estimate: LiveEstimate) -> None:
-        self._context = context
-        self.estimate = estimate
-        self._before, self._number, self._last = 0, 0, 0
-        self.failed: list[str] = []
-        self.has_target = True
-        self._open = False
-
-    @property
-    def total(self) -> int:
-        """Edges of all calls of ninja together."""
-        return self._before + self._last
-
-    def place(self) -> str:
-        """How far it is, for who stops it."""
-        count = f"after {self._number:,} of {self._last:,} edges" if self._last else "before the first edge"
-        return f"{count} of {NAME}"
-
-    def _count(self, number: int, total: int) -> None:
-        """A front end may call ninja several times; a number that goes back is a new call's."""
-        if number < self._number:
-            self._before += self._last
-        self._number, self._last = number, total
-
-    def line(self, text: str) -> None:
-        """Take one line of the build's output."""
-        edge = _EDGE.match(text)
-        if edge is not None:
-            self._open = False
-            self._count(int(edge[1]), int(edge[2]))
-            self._context.reporter.emit(
-                Progress(
-                    stage=NAME,
-                    done=self._number,
-                    total=self._last,
-                    unit="edges",
-                    what=_product(edge[3]),
-                    left_s=self.estimate.edge(self._number, self._last),
-                )
-            )
-        elif text.startswith("FAILED: "):
-            self._open = not self.failed
-        elif text.startswith(_NO_TARGET):
-            self.has_target = False
-        if self._open and len(self.failed) < _MOST_EVIDENCE:
-            self.failed.append(text)
-
-
-def _product(edge: str) -> str:
-    """What an edge makes, where its description ends with that; else its beginning: it is a whole command."""
-    is_described = edge.startswith(("Building ", "Linking ", "Generating "))
-    return edge.rpartition(" ")[2] if is_described else edge[:_LONGEST_WHAT]
 
 
 def _require_end(built: _Built, context: Context) -> None:
@@ -356,7 +278,7 @@ def _unknown_target(name: str, context: Context) -> UsageError:
     )
 
 
-def _failed(done: Completed, watch: _Watch, context: Context) -> StageError:
+def _failed(done: Completed, watch: CompileWatch, context: Context) -> StageError:
     """The causal block is the first failing edge's own output, not the last lines."""
     at = f" at {watch.failed[0].removeprefix('FAILED: ')}" if watch.failed else ""
     causes = [line.strip() for line in watch.failed if "error" in line.lower()]
@@ -367,7 +289,7 @@ def _failed(done: Completed, watch: _Watch, context: Context) -> StageError:
         why=causes[0] if causes else "see the lines below",
         fix=f"Correct the cause, then run the same command again: what was compiled is kept. "
         f"To look around: torchbuild shell {context.workspace.run}",
-        evidence=tuple(watch.failed) or done.tail[-_MOST_EVIDENCE:],
+        evidence=tuple(watch.failed) or done.tail[-MOST_EVIDENCE:],
         link=str(done.log),
     )
 
