@@ -13,7 +13,7 @@ GB = 1 << 30
 
 def ledger(*predicted: int) -> Ledger:
     """Edges that wait, in this order since 0, 1, 2 … seconds."""
-    made = Ledger()
+    made = Ledger(64)
     made.waiting = [Edge(f"e{at}", size, float(at)) for at, size in enumerate(predicted)]
     return made
 
@@ -151,13 +151,41 @@ def test_news_is_what_differs() -> None:
 
 
 def test_what_is_unknown_is_taken_for_its_neighbours_like() -> None:
-    """Once several of a folder were seen the others are expected to be no much larger, and never larger than told."""
+    """The more of a folder were seen, the less larger others are expected to be, and never larger than told."""
     peaks = Peaks({"other": 1000})
-    for number in range(6):
-        assert peaks.predicted("a/new.o", "g++", 1) == 1000
-        peaks.learn(f"a/{number}.o", 100 + number)
+    expected = []
+    for number in range(7):
+        expected.append(peaks.predicted("a/new.o", "g++", 1))
+        peaks.learn(f"a/{number}.o", 100)
 
-    assert peaks.predicted("a/new.o", "g++", 1) == 147
+    assert [round(size, -1) for size in expected] == [1000, 290, 260, 230, 200, 170, 140]
+    assert peaks.predicted("a/new.o", "g++", 1) == 140
     assert peaks.predicted("b/new.o", "g++", 1) == 1000
     peaks.learn("a/large.o", 5000)
     assert peaks.predicted("a/new.o", "g++", 1) == 1000
+
+
+def test_threads_are_jobs() -> None:
+    """A compiler of four threads waits until four jobs may start; and what it waits with is lent but once."""
+    made = Ledger(4)
+    made.waiting = [Edge("a", 1, 0.0), Edge("b", 1, 0.0, threads=4), Edge("c", 1, 0.0)]
+
+    assert let_in(made, GB) == ["a", "c"]
+    assert made.idle == 1
+    for edge in list(made.running):
+        made.over(edge)
+    assert let_in(made, GB) == ["b"]
+    made.waiting = [Edge(name, 1, 0.0) for name in "defg"]
+    assert let_in(made, GB) == []
+    assert made.idle == 1
+
+
+def test_who_grows_fast_makes_room_in_time() -> None:
+    """What would be gone by the next look is gone as good as now."""
+    made = ledger(1, 1)
+    let_in(made, 9 * GB)
+    made.measured(lambda _: 1 * GB)
+
+    assert made.to_evict(Room(10 * GB, 3 * GB)) is None
+    made.measured(lambda _: 3 * GB)
+    assert made.to_evict(Room(10 * GB, 3 * GB)) is not None

@@ -160,7 +160,7 @@ def _free_tokens(yard: Yard) -> int:
         if _command(pid).startswith(str(yard.shim / "ninja-real").encode()):
             environ = Path("/proc", pid, "environ").read_bytes().split(b"\0")
             flags = next(item for item in environ if item.startswith(b"MAKEFLAGS="))
-            file = os.open(flags.split(b"fifo:")[1].decode(), os.O_RDWR | os.O_NONBLOCK)
+            file = os.open(flags.split(b"fifo:")[1].split()[0].decode(), os.O_RDWR | os.O_NONBLOCK)
             count = array.array("i", [0])
             fcntl.ioctl(file, termios.FIONREAD, count)
             os.close(file)

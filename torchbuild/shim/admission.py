@@ -5,7 +5,7 @@ Nothing here looks at the machine. Bytes and seconds come from who asks.
 
 import posixpath
 import re
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 from .budget import Room
 
@@ -17,8 +17,9 @@ _GROWN = 1.3
 """What grew beyond its peak goes on growing."""
 _PATIENCE_S = 20.0
 """So long smaller compilers may go before a larger one that waits."""
-_LIKE, _ENOUGH = 1.4, 6
-"""So much more than the largest of its folder an unknown one may take, once so many of them were seen."""
+_LIKE, _ENOUGH, _DOUBT = 1.4, 6, 0.3
+"""So much more than the largest of its folder an unknown one may take, once so many were seen; and how much
+more for each that is missing."""
 _MOST_EVICTIONS = 2
 """What was put back more often is run alone."""
 
@@ -26,8 +27,8 @@ _MOST_EVICTIONS = 2
 class Edge:
     """One compiler that asks."""
 
-    def __init__(self, name: str, predicted: int, since: float) -> None:
-        self.name, self.predicted, self.since = name, predicted, since
+    def __init__(self, name: str, predicted: int, since: float, threads: int = 1) -> None:
+        self.name, self.predicted, self.since, self.threads = name, predicted, since, threads
         self.seen = 0
         """Bytes that it holds."""
         self.most = 0
@@ -50,9 +51,21 @@ class Edge:
 class Ledger:
     """Who waits and who runs."""
 
-    def __init__(self) -> None:
+    def __init__(self, slots: int) -> None:
+        """Nobody does.
+
+        Args:
+            slots: how many threads may run at once, all compilers together.
+        """
         self.waiting: List[Edge] = []
         self.running: List[Edge] = []
+        self._slots = slots
+        self._growth = 0
+
+    @property
+    def idle(self) -> int:
+        """Jobs that have a token and do nothing: who waits, less the threads of others beyond their first."""
+        return max(0, len(self.waiting) - sum(edge.threads - 1 for edge in self.running))
 
     def admitted(self, room: Room, now: float, has_token: Callable[[Edge], bool]) -> Iterator[Edge]:
         """Let in who fits, in the order in which they came; a large one is passed by for a while only.
@@ -63,11 +76,13 @@ class Ledger:
             has_token: whether an edge has a token, or gets back the one that it lent.
         """
         free = room.available - room.reserve - sum(edge.missing for edge in self.running)
+        slots = self._slots - sum(edge.threads for edge in self.running)
         for edge in list(self.waiting):
             if any(other.is_alone for other in self.running):
                 return
             is_first = not self.running
-            if (edge.is_alone or edge.predicted > free) and not is_first:
+            is_large = edge.is_alone or edge.predicted > free or edge.threads > slots
+            if is_large and not is_first:
                 if edge.is_alone or now - edge.since > _PATIENCE_S:
                     return
                 continue
@@ -76,19 +91,23 @@ class Ledger:
             self.waiting.remove(edge)
             self.running.append(edge)
             free -= edge.predicted
+            slots -= edge.threads
             yield edge
 
     def measured(self, bytes_of: Callable[[Edge], int]) -> None:
         """Note what each holds now."""
+        before = sum(edge.seen for edge in self.running)
         for edge in self.running:
             edge.seen = bytes_of(edge)
             edge.most = max(edge.most, edge.seen)
             if edge.seen > edge.predicted:
                 edge.predicted = int(edge.seen * _GROWN)
+        self._growth = sum(edge.seen for edge in self.running) - before
 
     def to_evict(self, room: Room) -> Optional[Edge]:
-        """Who is ended so that the others can go on: the youngest, where memory is nearly gone."""
-        if room.available >= room.reserve // 3 or any(edge.is_evicted for edge in self.running):
+        """Who is ended so that others can go on: the youngest, where memory will be gone by the next look."""
+        is_enough = room.available >= max(room.reserve // 3, self._growth)
+        if is_enough or any(edge.is_evicted for edge in self.running):
             return None
         candidates = [edge for edge in self.running if not edge.is_alone]
         return candidates[-1] if len(self.running) > 1 and candidates else None
@@ -138,7 +157,7 @@ class Peaks:
             for row in told.get("priors", ())
         ]
         self._other = int(told.get("other", 0))
-        self._folders: Dict[str, List[int]] = {}
+        self._folders: Dict[str, Tuple[int, int]] = {}
 
     def predicted(self, name: str, program: str, threads: int) -> int:
         """Bytes, for an output and the compiler that makes it.
@@ -153,13 +172,14 @@ class Peaks:
         for prior in self._priors:
             if prior.program.search(program) and prior.pattern.search(name):
                 return prior.peak * max(1, threads)
-        like = self._folders.get(posixpath.dirname(name), [])
-        known = int(max(like) * _LIKE) if len(like) >= _ENOUGH else self._other
-        return min(known, self._other) * max(1, threads)
+        count, largest = self._folders.get(posixpath.dirname(name), (0, 0))
+        known = largest * (_LIKE + max(0, _ENOUGH - count) * _DOUBT) if count else self._other
+        return int(min(known, self._other)) * max(1, threads)
 
     def learn(self, name: str, peak: int) -> bool:
         """Note a peak. Whether it is news."""
         known = self._learned.get(name, 0)
         self._learned[name] = peak
-        self._folders.setdefault(posixpath.dirname(name), []).append(peak)
+        count, largest = self._folders.get(posixpath.dirname(name), (0, 0))
+        self._folders[posixpath.dirname(name)] = count + 1, max(largest, peak)
         return bool(abs(peak - known) * 10 > known)

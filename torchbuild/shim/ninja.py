@@ -22,7 +22,7 @@ from .gate import compare
 from .jobserver import NINJA, allowed_jobs, without_jobs
 from .memory import MemoryWatch
 from .samples import Samples
-from .supervisor import Supervisor
+from .supervisor import SOCKET, Supervisor
 
 __all__ = ["REFUSED", "STOPPED_AFTER_CONFIGURE", "STOPPED_AFTER_TARGET", "main", "split_arguments"]
 
@@ -44,7 +44,7 @@ def main(argv: Optional[List[str]] = None) -> int:
     real = os.path.join(_HERE, "ninja-real")
     order = _order()
     if order is None or not _is_build(arguments, order["build_dir"]):
-        os.execv(real, [real, *arguments])
+        os.execv(real, [real, *_below_another(arguments, dict(os.environ))])
     if order["mode"] != "gate":
         code = _regenerate(real, order["build_dir"])
         if code != 0:
@@ -56,6 +56,13 @@ def main(argv: Optional[List[str]] = None) -> int:
         sys.stderr.write("torchbuild: configured and compared; stopped before compiling, as asked\n")
         return STOPPED_AFTER_CONFIGURE
     return _build(real, arguments, order)
+
+
+def _below_another(arguments: List[str], environ: Dict[str, str]) -> List[str]:
+    """As asked for; in an edge of our ninja without a number of jobs of its own: tokens are shared."""
+    if SOCKET in environ and "--jobserver-auth=" in environ.get("MAKEFLAGS", ""):
+        return without_jobs(arguments, NINJA)[0]
+    return arguments
 
 
 def _order() -> Optional[Dict[str, Any]]:
@@ -190,7 +197,7 @@ def _build(real: str, arguments: List[str], order: Dict[str, Any]) -> int:
     environ.update(supervisor.environ(os.path.join(_HERE, "launch")))
     started = time.time()
     memory = MemoryWatch(Samples(os.path.join(_HERE, "samples.jsonl")))
-    child = _start([real, *options, *targets], environ)  # before there is a second thread
+    child = _start([real, *options, *targets], environ, supervisor.jobserver.inherited)  # one thread as yet
     memory.watch(child.pid, lambda: {"tokens": supervisor.jobserver.jobs})
     supervisor.ninja = child.pid
     supervisor.start()
@@ -225,8 +232,8 @@ def _expected_peaks() -> Dict[str, Any]:
         return {}
 
 
-def _start(argv: List[str], environ: Dict[str, str]) -> "subprocess.Popen[bytes]":
-    """Start it; signals are passed on: ninja alone would go on compiling."""
+def _start(argv: List[str], environ: Dict[str, str], *files: int) -> "subprocess.Popen[bytes]":
+    """Start it with these files; signals are passed on: ninja alone would go on compiling."""
     child = None  # type: Optional[subprocess.Popen[bytes]]
     early = []  # type: List[int]
 
@@ -238,7 +245,7 @@ def _start(argv: List[str], environ: Dict[str, str]) -> "subprocess.Popen[bytes]
 
     for name in _SIGNALS:
         signal.signal(name, forward)
-    child = subprocess.Popen(argv, env=environ, preexec_fn=_tied_to_us())  # noqa: PLW1509  no threads yet
+    child = subprocess.Popen(argv, env=environ, pass_fds=files, preexec_fn=_tied_to_us())  # noqa: PLW1509
     for received in early:
         child.send_signal(received)
     return child
