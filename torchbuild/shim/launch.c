@@ -38,9 +38,13 @@ static const char *const KILLED[] = {
     "internal compiler error: Killed",  /* gcc before 9 */
     "command: Killed",                  /* clang */
     "died due to signal 9",             /* nvcc */
+    "\nKilled\n",                       /* the shell that nvcc has start its programs */
+    "terminated with signal 9",         /* collect2 and lto-wrapper */
     "virtual memory exhausted",         /* cc1plus under a limit */
     "cc1plus: out of memory allocating",
     "cc1: out of memory allocating",
+    "LLVM ERROR: out of memory",
+    "Memory allocation failure", /* ptxas */
     0,
 };
 static volatile sig_atomic_t child, gone;
@@ -220,10 +224,10 @@ static int was_killed(int status, int errors)
         return 1;
     size = lseek(errors, 0, SEEK_END);
     from = size > (off_t)sizeof text - 1 ? size - ((off_t)sizeof text - 1) : 0;
-    got = pread(errors, text, sizeof text - 1, from);
-    text[got < 0 ? 0 : got] = 0;
+    text[0] = '\n'; /* so that each line has one before it */
+    got = pread(errors, text + 1, sizeof text - 1, from);
     for (at = 0; KILLED[at]; at++)
-        if (memmem(text, got < 0 ? 0 : (size_t)got, KILLED[at], strlen(KILLED[at])))
+        if (memmem(text, got < 0 ? 0 : (size_t)got + 1, KILLED[at], strlen(KILLED[at])))
             return 1;
     return 0;
 }
