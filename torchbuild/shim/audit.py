@@ -10,7 +10,7 @@ from .processes import Process, Processes, command
 
 __all__ = ["Audit"]
 
-_LOOKS = 6
+_LOOKS = 10
 """What was seen in so many looks in a row is no moment between two states."""
 _STILL_S = 10.0
 _CLIENTS = ("make", "gmake", "ninja", "cargo")
@@ -31,32 +31,35 @@ class Audit:
         self._jobserver, self._say = jobserver, say
         self.exceeded = 0
         """How often more jobs ran than there are tokens."""
-        self._missing: List[int] = []
+        self._lost: List[int] = []
+        self._spare: List[int] = []
         self._since: Dict[int, float] = {}
         self._told: Set[object] = set()
 
-    def look(self, seen: Processes, ninja: int, now: float) -> None:
+    def look(self, seen: Processes, ninja: int, now: float, free: int) -> None:
         """Take one look.
 
         Args:
             seen: what runs.
             ninja: process of the ninja that works for us.
             now: the time.
+            free: tokens that nobody had just before: a look takes a while, and jobs begin and end in it.
         """
         below = list(seen.below(ninja))
         self._look_at_stopped(below, now)
         clients = [process for process in below if process.name.startswith(_CLIENTS)]
-        jobs = {client.pid: len(seen.children(client.pid)) for client in clients}
+        jobs = {client.pid: seen.jobs(client.pid) for client in clients}
         # each client has one job without a token, ninja also where it has none just now
-        used = max(1, len(seen.children(ninja))) + sum(max(0, count - 1) for count in jobs.values())
+        used = max(1, seen.jobs(ninja)) + sum(max(0, count - 1) for count in jobs.values())
         served = self._jobserver
-        missing = served.jobs + served.lent - used - served.free()
-        self._missing = [*self._missing[1 - _LOOKS :], missing]
-        if len(self._missing) == _LOOKS:
-            lost, spare = min(self._missing), max(self._missing)
+        left, after = served.jobs + served.lent - used, served.free()
+        self._lost = [*self._lost[1 - _LOOKS :], left - max(free, after)]
+        self._spare = [*self._spare[1 - _LOOKS :], left - min(free, after)]
+        if len(self._lost) == _LOOKS:
+            lost, spare = min(self._lost), max(self._spare)
             if lost > 0 or spare < 0:
                 served.settle(lost if lost > 0 else spare)
-                self._missing = []
+                self._lost, self._spare = [], []
             if spare < 0 and clients:
                 self._tell_of(max(clients, key=lambda client: jobs[client.pid]))
 

@@ -39,6 +39,10 @@ class Processes:
         """What a process started and what has not ended."""
         return [process for process in self._children.get(pid, ()) if not process.is_over]
 
+    def jobs(self, pid: int) -> int:
+        """How many processes it started that it has not looked at since: each has its token until then."""
+        return len(self._children.get(pid, ()))
+
     def below(self, pid: int) -> Iterator[Process]:
         """What a process started, and what that started."""
         waiting, found = self.children(pid), {pid}

@@ -254,7 +254,7 @@ class Supervisor(threading.Thread):
     def _look(self, *, now: bool = False) -> None:
         if not now and time.monotonic() - self._looked < self._interval():
             return
-        seen = look()
+        free, seen = self.jobserver.free(), look()
         self._room, self._looked = self._budget.room(), time.monotonic()
         self._ledger.measured(lambda edge: seen.resident(self._by_edge[id(edge)].pid))
         victim = self._ledger.to_evict(self._room)
@@ -264,7 +264,7 @@ class Supervisor(threading.Thread):
                 with contextlib.suppress(OSError):
                     os.kill(process.pid, signal.SIGKILL)
         if not now and self.ninja:
-            self._audit.look(seen, self.ninja, self._looked)
+            self._audit.look(seen, self.ninja, self._looked, free)
 
     def _say(self, text: str) -> None:
         sys.stderr.write("torchbuild: %s\n" % text[:_LOGGED])
