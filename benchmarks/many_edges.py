@@ -57,9 +57,7 @@ def main() -> int:
                 walls[count].append((ours[0] - bare[0]) / count * 1000)
                 print(count, bare, ours, file=sys.stderr, flush=True)
     print(f"{options.runs} runs in turns, -j{options.jobs}, ", end="")
-    print(
-        f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors; ms an edge more than bare ninja takes\n"
-    )
+    print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors; ms an edge beside bare ninja's\n")
     print("| edges | processor, least | median | most | wall, median |\n|---|---|---|---|---|")
     for count, found in rows.items():
         low, middle, high = min(found), statistics.median(found), max(found)

@@ -14,6 +14,8 @@ import os
 import termios
 from typing import Dict, List, Optional, Tuple
 
+from .processors import processors
+
 __all__ = ["MAKE", "MOST_JOBS", "NINJA", "Jobserver", "allowed_jobs", "without_jobs"]
 
 NINJA = "Cdfktw"
@@ -162,4 +164,4 @@ def allowed_jobs(asked: Optional[int], environ: Dict[str, str]) -> int:
     limit = environ.get("MAX_JOBS", "")
     wanted = [int(limit)] if limit.isdigit() and int(limit) > 0 else []
     wanted += [asked] if asked else []
-    return min([*wanted, MOST_JOBS]) if wanted else len(os.sched_getaffinity(0))
+    return min([*wanted, MOST_JOBS]) if wanted else processors()

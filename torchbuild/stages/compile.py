@@ -20,6 +20,7 @@ from torchbuild.report.edge_times import edge_times, times_name
 from torchbuild.report.events import Found, Progress
 from torchbuild.report.live_estimate import LiveEstimate
 from torchbuild.resolve.frontend import front_end
+from torchbuild.resolve.killed_compiler import is_lost, killed_compiler
 from torchbuild.resolve.launchers import launched
 from torchbuild.resolve.learned_peaks import EXPECTED, KEPT, SEEN, compilers_of, expected, merged
 from torchbuild.resolve.orders import (
@@ -275,6 +276,7 @@ class _Watch:
         self.estimate = estimate
         self._before, self._number, self._last = 0, 0, 0
         self.failed: list[str] = []
+        self.lost: list[str] = []
         self.has_target = True
         self._open = False
 
@@ -307,6 +309,8 @@ class _Watch:
             )
         elif text.startswith("FAILED: "):
             self._open = not self.failed
+        elif is_lost(text):
+            self.lost.append(text)
         elif text.startswith(_NO_TARGET):
             self.has_target = False
         if self._open and len(self.failed) < _MOST_EVIDENCE:
@@ -324,7 +328,8 @@ def _require_end(built: _Built, context: Context) -> None:
     if context.target is not None and not built.watch.has_target:
         raise _unknown_target(context.target, context)
     if built.done.exit_code != 0:
-        raise _failed(built.done, built.watch, context)
+        killed = killed_compiler(built.watch.lost, built.watch.failed, built.done.log)
+        raise killed or _failed(built.done, built.watch, context)
     if not built.usage:
         raise bypassed(built.done.log)
     context.trees.only_wheel(context.workspace.inside("{dist}"))
