@@ -161,7 +161,10 @@ def test_what_is_unknown_is_taken_for_its_neighbours_like() -> None:
     assert [round(size, -1) for size in expected] == [1000, 290, 260, 230, 200, 170, 140]
     assert peaks.predicted("a/new.o", "g++", 1) == 140
     assert peaks.predicted("b/new.o", "g++", 1) == 1000
-    peaks.learn("a/large.o", 5000)
+    peaks.learn("a/large.o", 900)
+    assert peaks.predicted("a/new.o", "g++", 1) == 400, "one large one makes not all others large"
+    for number in range(9):
+        peaks.learn(f"a/larger{number}.o", 900)
     assert peaks.predicted("a/new.o", "g++", 1) == 1000
 
 

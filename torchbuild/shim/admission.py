@@ -5,7 +5,7 @@ Nothing here looks at the machine. Bytes and seconds come from who asks.
 
 import posixpath
 import re
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional
 
 from .budget import Room
 
@@ -17,9 +17,11 @@ _GROWN = 1.3
 """What grew beyond its peak goes on growing."""
 _PATIENCE_S = 20.0
 """So long smaller compilers may go before a larger one that waits."""
-_LIKE, _ENOUGH, _DOUBT = 1.4, 6, 0.3
-"""So much more than the largest of its folder an unknown one may take, once so many were seen; and how much
-more for each that is missing."""
+_LIKE, _USUAL = 1.4, 2.0
+"""So much more than the largest of its folder an unknown one may take, or than they take on average: what
+grows beyond that is seen, and the youngest makes room."""
+_ENOUGH, _DOUBT = 6, 0.3
+"""Once so many of a folder were seen; and how much more for each that is missing."""
 _MOST_EVICTIONS = 2
 """What was put back more often is run alone."""
 
@@ -141,6 +143,20 @@ class _Prior(NamedTuple):
     peak: int
 
 
+class _Seen(NamedTuple):
+    """What compilers of one folder took."""
+
+    count: int
+    total: int
+    most: int
+
+    @property
+    def next(self) -> int:
+        """What another one is expected to take."""
+        doubt = max(0, _ENOUGH - self.count) * _DOUBT
+        return int(min(self.most * (_LIKE + doubt), self.total / self.count * (_USUAL + doubt)))
+
+
 class Peaks:
     """What compilers are expected to take: as they were seen, else as somebody has told of their like."""
 
@@ -157,7 +173,7 @@ class Peaks:
             for row in told.get("priors", ())
         ]
         self._other = int(told.get("other", 0))
-        self._folders: Dict[str, Tuple[int, int]] = {}
+        self._folders: Dict[str, _Seen] = {}
 
     def predicted(self, name: str, program: str, threads: int) -> int:
         """Bytes, for an output and the compiler that makes it.
@@ -172,14 +188,15 @@ class Peaks:
         for prior in self._priors:
             if prior.program.search(program) and prior.pattern.search(name):
                 return prior.peak * max(1, threads)
-        count, largest = self._folders.get(posixpath.dirname(name), (0, 0))
-        known = largest * (_LIKE + max(0, _ENOUGH - count) * _DOUBT) if count else self._other
-        return int(min(known, self._other)) * max(1, threads)
+        seen = self._folders.get(posixpath.dirname(name))
+        return min(seen.next if seen else self._other, self._other) * max(1, threads)
 
     def learn(self, name: str, peak: int) -> bool:
         """Note a peak. Whether it is news."""
         known = self._learned.get(name, 0)
         self._learned[name] = peak
-        count, largest = self._folders.get(posixpath.dirname(name), (0, 0))
-        self._folders[posixpath.dirname(name)] = count + 1, max(largest, peak)
+        seen = self._folders.get(posixpath.dirname(name), _Seen(0, 0, 0))
+        self._folders[posixpath.dirname(name)] = _Seen(
+            seen.count + 1, seen.total + peak, max(seen.most, peak)
+        )
         return bool(abs(peak - known) * 10 > known)
