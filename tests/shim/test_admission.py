@@ -192,3 +192,48 @@ def test_who_grows_fast_makes_room_in_time() -> None:
     assert made.to_evict(Room(10 * GB, 3 * GB)) is None
     made.measured(lambda _: 3 * GB)
     assert made.to_evict(Room(10 * GB, 3 * GB)) is not None
+
+
+def guessed(*sizes: int) -> Ledger:
+    """Edges of which nothing is known; they came at once."""
+    made = ledger(*sizes)
+    for edge in made.waiting:
+        edge.is_guess, edge.since = True, 0.0
+    return made
+
+
+def test_who_is_unknown_is_tried_beside_one_that_grows_slowly() -> None:
+    """A first build does not go one by one because each might be large: after a second it is seen that none is."""
+    made = guessed(8 * GB, 8 * GB, 8 * GB)
+    assert let_in(made, 9 * GB) == ["e0"]
+    assert let_in(made, 9 * GB, now=0.5) == []
+    made.measured(lambda _: GB // 10)
+
+    assert let_in(made, 9 * GB, now=1.0) == ["e1"]
+    assert let_in(made, 9 * GB, now=1.5) == [], "one at a time"
+    made.measured(lambda _: GB // 10)
+    assert let_in(made, 9 * GB, now=2.0) == ["e2"]
+
+
+def test_who_grows_fast_is_left_alone() -> None:
+    """And what is known is never tried where it does not fit."""
+    made = guessed(8 * GB, 8 * GB)
+    assert let_in(made, 9 * GB) == ["e0"]
+    made.measured(lambda _: 3 * GB)
+    assert let_in(made, 6 * GB, now=1.0) == []
+    made.measured(lambda _: 0)
+    made.waiting[0].is_guess = False
+    assert let_in(made, 7 * GB, now=2.0) == []
+
+
+def test_after_some_mistakes_nobody_guesses() -> None:
+    """Each mistake is a compiler that has to begin again."""
+    made = guessed(8 * GB, 8 * GB, 8 * GB)
+    assert let_in(made, 9 * GB) == ["e0"]
+    for _ in range(2):
+        (edge,) = made.running
+        edge.is_evicted = True
+        made.killed(edge, 0, 0.0)
+        assert let_in(made, 9 * GB) == ["e0"]
+
+    assert let_in(made, 9 * GB, now=5.0) == []

@@ -15,6 +15,10 @@ _MARGIN = 1.1
 """A peak that was learned once may be a little higher the next time."""
 _GROWN = 1.3
 """What grew beyond its peak goes on growing."""
+_SEEN_S, _AHEAD_S = 1.0, 3.0
+"""Who has compiled for so long shows how fast it grows, and is expected to go on so for so long."""
+_MOST_MISTAKES = 2
+"""Where guessing has cost so many compilers, nobody guesses any more."""
 _PATIENCE_S = 20.0
 """So long smaller compilers may go before a larger one that waits."""
 _LIKE, _USUAL = 1.4, 2.0
@@ -31,6 +35,10 @@ class Edge:
 
     def __init__(self, name: str, predicted: int, since: float, threads: int = 1) -> None:
         self.name, self.predicted, self.since, self.threads = name, predicted, since, threads
+        self.is_guess = False
+        """Whether what is expected of it is only what its like took."""
+        self.begun = 0.0
+        """When it was let in."""
         self.seen = 0
         """Bytes that it holds."""
         self.most = 0
@@ -49,6 +57,12 @@ class Edge:
         """Bytes that it will still take."""
         return max(0, self.predicted - self.seen)
 
+    def soon(self, now: float) -> int:
+        """Bytes that it will take in the next seconds, where it is seen how fast it grows."""
+        age = now - self.begun
+        is_seen = self.is_guess and age >= _SEEN_S
+        return min(self.missing, int(self.seen / age * _AHEAD_S)) if is_seen else self.missing
+
 
 class Ledger:
     """Who waits and who runs."""
@@ -63,6 +77,7 @@ class Ledger:
         self.running: List[Edge] = []
         self._slots = slots
         self._growth = 0
+        self._mistakes = 0
 
     @property
     def idle(self) -> int:
@@ -83,7 +98,8 @@ class Ledger:
             if any(other.is_alone for other in self.running):
                 return
             is_first = not self.running
-            is_large = edge.is_alone or edge.predicted > free or edge.threads > slots
+            does_fit = edge.predicted <= free or self._may_try(edge, room, now)
+            is_large = edge.is_alone or not does_fit or edge.threads > slots
             if is_large and not is_first:
                 if edge.is_alone or now - edge.since > _PATIENCE_S:
                     return
@@ -92,9 +108,22 @@ class Ledger:
                 continue
             self.waiting.remove(edge)
             self.running.append(edge)
+            edge.begun = now
             free -= edge.predicted
             slots -= edge.threads
             yield edge
+
+    def _may_try(self, edge: Edge, room: Room, now: float) -> bool:
+        """One more of which nobody knows, where those that run show that there is room: else all go in a row.
+
+        If that was wrong, the youngest makes room: see `to_evict`.
+        """
+        if not edge.is_guess or self._mistakes >= _MOST_MISTAKES:
+            return False
+        if any(other.is_guess and now - other.begun < _SEEN_S for other in self.running):
+            return False
+        soon = sum(other.soon(now) for other in self.running)
+        return edge.predicted // 2 <= room.available - room.reserve - soon
 
     def measured(self, bytes_of: Callable[[Edge], int]) -> None:
         """Note what each holds now."""
@@ -117,6 +146,7 @@ class Ledger:
     def killed(self, edge: Edge, peak: int, now: float) -> bool:
         """It was killed. Whether it is run again: alone, once; beside others where it was we who did it."""
         was_alone = edge.is_alone
+        self._mistakes += 1
         edge.predicted = max(edge.predicted, int(max(peak, edge.most) * _GROWN))
         if edge.is_evicted:
             edge.evictions += 1
@@ -125,7 +155,7 @@ class Ledger:
             return False
         else:
             edge.is_alone = True
-        edge.seen, edge.is_evicted, edge.since = 0, False, now
+        edge.seen, edge.is_evicted, edge.is_guess, edge.since = 0, False, False, now
         self.running.remove(edge)
         self.waiting.insert(0, edge)
         return True
@@ -185,11 +215,19 @@ class Peaks:
         """
         if name in self._learned:
             return int(self._learned[name] * _MARGIN)
-        for prior in self._priors:
-            if prior.program.search(program) and prior.pattern.search(name):
-                return prior.peak * max(1, threads)
+        prior = self._prior(name, program)
+        if prior is not None:
+            return prior.peak * max(1, threads)
         seen = self._folders.get(posixpath.dirname(name))
         return min(seen.next if seen else self._other, self._other) * max(1, threads)
+
+    def is_guess(self, name: str, program: str) -> bool:
+        """Whether nothing is known of an output itself, or of its kind."""
+        return name not in self._learned and self._prior(name, program) is None
+
+    def _prior(self, name: str, program: str) -> Optional[_Prior]:
+        fitting = (row for row in self._priors if row.program.search(program) and row.pattern.search(name))
+        return next(fitting, None)
 
     def learn(self, name: str, peak: int) -> bool:
         """Note a peak. Whether it is news."""

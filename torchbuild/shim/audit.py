@@ -10,8 +10,8 @@ from .processes import Process, Processes, command
 
 __all__ = ["Audit"]
 
-_LOOKS = 10
-"""What was seen in so many looks in a row is no moment between two states."""
+_LOST_LOOKS, _SPARE_LOOKS = 10, 6
+"""What was seen in so many looks in a row is no moment between two states; a token too many is worse."""
 _STILL_S = 10.0
 _CLIENTS = ("make", "gmake", "ninja", "cargo")
 """Programs that take tokens, by the beginning of their names."""
@@ -53,14 +53,16 @@ class Audit:
         used = max(1, seen.jobs(ninja)) + sum(max(0, count - 1) for count in jobs.values())
         served = self._jobserver
         left, after = served.jobs + served.lent - used, served.free()
-        self._lost = [*self._lost[1 - _LOOKS :], left - max(free, after)]
-        self._spare = [*self._spare[1 - _LOOKS :], left - min(free, after)]
-        if len(self._lost) == _LOOKS:
-            lost, spare = min(self._lost), max(self._spare)
-            if lost > 0 or spare < 0:
-                served.settle(lost if lost > 0 else spare)
-                self._lost, self._spare = [], []
-            if spare < 0 and clients:
+        self._lost = [*self._lost[1 - _LOST_LOOKS :], left - max(free, after)]
+        self._spare = [*self._spare[1 - _SPARE_LOOKS :], left - min(free, after)]
+        lost, spare = min(self._lost), max(self._spare)
+        if len(self._lost) == _LOST_LOOKS and lost > 0:
+            served.settle(lost)
+            self._lost = []
+        elif len(self._spare) == _SPARE_LOOKS and spare < 0:
+            served.settle(spare)
+            self._spare = []
+            if clients:
                 self._tell_of(max(clients, key=lambda client: jobs[client.pid]))
 
     def _tell_of(self, client: Process) -> None:

@@ -191,6 +191,7 @@ class Supervisor(threading.Thread):
         client.pid = 0 if is_claimed else asked.pid
         peak = self._peaks.predicted(asked.name, asked.program, asked.threads)
         client.edge = Edge(asked.name, peak, time.monotonic(), asked.threads)
+        client.edge.is_guess = self._peaks.is_guess(asked.name, asked.program)
         self._by_edge[id(client.edge)] = client
         self._ledger.waiting.append(client.edge)
         self._admit()
