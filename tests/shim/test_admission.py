@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -237,3 +239,22 @@ def test_after_some_mistakes_nobody_guesses() -> None:
         assert let_in(made, 9 * GB) == ["e0"]
 
     assert let_in(made, 9 * GB, now=5.0) == []
+
+
+def test_ten_thousand_edges_cost_no_more_each_than_a_thousand() -> None:
+    """In one folder, as a generated tree has them, with a few that always wait."""
+
+    def each(count: int) -> float:
+        made, peaks = Ledger(8), Peaks({"other": GB})
+        begin = time.process_time()
+        for number in range(count):
+            name = f"a/{number}.o"
+            made.waiting.append(Edge(name, peaks.predicted(name, "g++", 1), 0.0))
+            let_in(made, 8 * GB)
+            if len(made.running) > 6:
+                peaks.learn(made.running[0].name, GB // 2)
+                made.over(made.running[0])
+        return (time.process_time() - begin) / count
+
+    each(100)
+    assert each(10_000) < 3 * min(each(1000) for _ in range(3))

@@ -176,15 +176,15 @@ class _Prior(NamedTuple):
 class _Seen(NamedTuple):
     """What compilers of one folder took."""
 
-    count: int
+    edges: int
     total: int
     most: int
 
     @property
     def next(self) -> int:
         """What another one is expected to take."""
-        doubt = max(0, _ENOUGH - self.count) * _DOUBT
-        return int(min(self.most * (_LIKE + doubt), self.total / self.count * (_USUAL + doubt)))
+        doubt = max(0, _ENOUGH - self.edges) * _DOUBT
+        return int(min(self.most * (_LIKE + doubt), self.total / self.edges * (_USUAL + doubt)))
 
 
 class Peaks:
@@ -235,6 +235,6 @@ class Peaks:
         self._learned[name] = peak
         seen = self._folders.get(posixpath.dirname(name), _Seen(0, 0, 0))
         self._folders[posixpath.dirname(name)] = _Seen(
-            seen.count + 1, seen.total + peak, max(seen.most, peak)
+            seen.edges + 1, seen.total + peak, max(seen.most, peak)
         )
         return bool(abs(peak - known) * 10 > known)
