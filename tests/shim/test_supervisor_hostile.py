@@ -229,6 +229,21 @@ def test_a_ninja_below_ours_shares_the_tokens(shared: Yard, cmake: str, words: s
     assert at_once(shared) == (3, 14)
 
 
+def test_an_edge_may_build_another_target_of_its_own_tree(shared: Yard) -> None:
+    """As a script of a tree does; it is one build still, with one supervisor and the same tokens."""
+    jobs = "".join(f"build k{number}: job\n" for number in range(8))
+    shared.write(
+        f"{edge('ninja -j 9 kk')}{jobs}build kk: phony {' '.join(f'k{number}' for number in range(8))}\n"
+        f"default x {' '.join(f'j{number}' for number in range(6))}\n"
+    )
+
+    code, said = shared.run(shared.ninja, "-j3")
+
+    assert code == 0, said
+    assert at_once(shared) == (3, 14)
+    assert shared.left()["jobs"] == 3
+
+
 def test_threads_of_an_nvcc_are_jobs(shared: Yard) -> None:
     """Two nvcc with two threads each, on two tokens, come one after the other."""
     nvcc = shared.build.parent / "nvcc"

@@ -43,8 +43,10 @@ def main(argv: Optional[List[str]] = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     real = os.path.join(_HERE, "ninja-real")
     order = _order()
+    if SOCKET in os.environ and "--jobserver-auth=" in os.environ.get("MAKEFLAGS", ""):
+        os.execv(real, [real, *without_jobs(arguments, NINJA)[0]])  # an edge of ours: tokens are shared
     if order is None or not _is_build(arguments, order["build_dir"]):
-        os.execv(real, [real, *_below_another(arguments, dict(os.environ))])
+        os.execv(real, [real, *arguments])
     if order["mode"] != "gate":
         code = _regenerate(real, order["build_dir"])
         if code != 0:
@@ -56,13 +58,6 @@ def main(argv: Optional[List[str]] = None) -> int:
         sys.stderr.write("torchbuild: configured and compared; stopped before compiling, as asked\n")
         return STOPPED_AFTER_CONFIGURE
     return _build(real, arguments, order)
-
-
-def _below_another(arguments: List[str], environ: Dict[str, str]) -> List[str]:
-    """As asked for; in an edge of our ninja without a number of jobs of its own: tokens are shared."""
-    if SOCKET in environ and "--jobserver-auth=" in environ.get("MAKEFLAGS", ""):
-        return without_jobs(arguments, NINJA)[0]
-    return arguments
 
 
 def _order() -> Optional[Dict[str, Any]]:
