@@ -258,3 +258,15 @@ def test_ten_thousand_edges_cost_no_more_each_than_a_thousand() -> None:
 
     each(100)
     assert each(10_000) < 3 * min(each(1000) for _ in range(3))
+
+
+def test_who_holds_nothing_makes_no_room() -> None:
+    """One that nobody can see, or that has only begun, is not ended for nothing."""
+    made = ledger(1, 1)
+    let_in(made, 9 * GB)
+    made.measured(lambda edge: 3 * GB if edge.name == "e0" else 0)
+
+    victim = made.to_evict(Room(100 * GB, 1))
+
+    assert victim is not None
+    assert victim.name == "e0"

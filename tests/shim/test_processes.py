@@ -76,3 +76,11 @@ def test_a_circle_is_walked_once() -> None:
     seen = Processes([Process(2, 3, "a", 1, is_over=False), Process(3, 2, "b", 1, is_over=False)])
 
     assert [process.pid for process in seen.below(2)] == [3]
+
+
+def test_nothing_is_below_nobody() -> None:
+    """The first process of a machine has no parent that is known: it is nobody's to measure, or to end."""
+    seen = Processes([Process(1, 0, "init", 10, is_over=False), Process(2, 1, "a", 10, is_over=False)])
+
+    assert list(seen.below(0)) == []
+    assert seen.resident(0) == 0

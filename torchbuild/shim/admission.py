@@ -140,7 +140,7 @@ class Ledger:
         is_enough = room.available >= max(room.reserve // 3, self._growth)
         if is_enough or any(edge.is_evicted for edge in self.running):
             return None
-        candidates = [edge for edge in self.running if not edge.is_alone]
+        candidates = [edge for edge in self.running if edge.seen and not edge.is_alone]
         return candidates[-1] if len(self.running) > 1 and candidates else None
 
     def killed(self, edge: Edge, peak: int, now: float) -> bool:

@@ -44,8 +44,8 @@ class Processes:
         return len(self._children.get(pid, ()))
 
     def below(self, pid: int) -> Iterator[Process]:
-        """What a process started, and what that started."""
-        waiting, found = self.children(pid), {pid}
+        """What a process started, and what that started; nothing is below 0, which is nobody we know."""
+        waiting, found = (self.children(pid) if pid else []), {pid}
         while waiting:
             process = waiting.pop()
             if process.pid not in found:  # numbers are used again while we look
