@@ -114,6 +114,7 @@ def main() -> int:
     parser.add_argument("--heavy", type=int, default=10)
     parser.add_argument("--light", type=int, default=30)
     parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--ways", nargs="*", default=[""], help="only ways whose names begin so")
     options = parser.parse_args()
     formula = max(1, min(len(os.sched_getaffinity(0)), int(options.gib / 4)))
     ways = [
@@ -122,6 +123,7 @@ def main() -> int:
         Way("torchbuild -j8, nothing learned", 8, is_ours=True),
         Way("torchbuild -j8, peaks learned", 8, is_ours=True, keeps=True),
     ]
+    ways = [way for way in ways if way.name.startswith(tuple(options.ways))]
     with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
         yard = Yard(Path(folder, "yard"))
         project(yard, options.heavy, options.light)

@@ -7,6 +7,7 @@ from torchbuild.report.events import Activity, Progress
 from torchbuild.report.live_activity import LiveActivity
 from torchbuild.report.live_estimate import LiveEstimate
 from torchbuild.report.ninja_lines import parse_line
+from torchbuild.resolve.killed_compiler import is_lost
 from torchbuild.resolve.orders import LIVE
 
 __all__ = ["MOST_EVIDENCE", "CompileWatch"]
@@ -23,6 +24,7 @@ class CompileWatch:
     Attributes:
         estimate: how long the rest takes.
         failed: what the first edge that failed said.
+        lost: what was said of compilers that were killed twice.
         has_target: whether the tree has what was asked for.
     """
 
@@ -31,6 +33,7 @@ class CompileWatch:
         self.estimate = estimate
         self._before, self._number, self._last = 0, 0, 0
         self.failed: list[str] = []
+        self.lost: list[str] = []
         self.has_target = True
         self._open = False
 
@@ -68,6 +71,8 @@ class CompileWatch:
             )
         elif text.startswith("FAILED: "):
             self._open = not self.failed
+        elif is_lost(text):
+            self.lost.append(text)
         elif text.startswith(_NO_TARGET):
             self.has_target = False
         if self._open and len(self.failed) < MOST_EVIDENCE:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,7 +15,7 @@ GB = 1 << 30
 
 def ledger(*predicted: int) -> Ledger:
     """Edges that wait, in this order since 0, 1, 2 … seconds."""
-    made = Ledger()
+    made = Ledger(64)
     made.waiting = [Edge(f"e{at}", size, float(at)) for at, size in enumerate(predicted)]
     return made
 
@@ -151,13 +153,120 @@ def test_news_is_what_differs() -> None:
 
 
 def test_what_is_unknown_is_taken_for_its_neighbours_like() -> None:
-    """Once several of a folder were seen the others are expected to be no much larger, and never larger than told."""
+    """The more of a folder were seen, the less larger others are expected to be, and never larger than told."""
     peaks = Peaks({"other": 1000})
-    for number in range(6):
-        assert peaks.predicted("a/new.o", "g++", 1) == 1000
-        peaks.learn(f"a/{number}.o", 100 + number)
+    expected = []
+    for number in range(7):
+        expected.append(peaks.predicted("a/new.o", "g++", 1))
+        peaks.learn(f"a/{number}.o", 100)
 
-    assert peaks.predicted("a/new.o", "g++", 1) == 147
+    assert [round(size, -1) for size in expected] == [1000, 290, 260, 230, 200, 170, 140]
+    assert peaks.predicted("a/new.o", "g++", 1) == 140
     assert peaks.predicted("b/new.o", "g++", 1) == 1000
-    peaks.learn("a/large.o", 5000)
+    peaks.learn("a/large.o", 900)
+    assert peaks.predicted("a/new.o", "g++", 1) == 400, "one large one makes not all others large"
+    for number in range(9):
+        peaks.learn(f"a/larger{number}.o", 900)
     assert peaks.predicted("a/new.o", "g++", 1) == 1000
+
+
+def test_threads_are_jobs() -> None:
+    """A compiler of four threads waits until four jobs may start; and what it waits with is lent but once."""
+    made = Ledger(4)
+    made.waiting = [Edge("a", 1, 0.0), Edge("b", 1, 0.0, threads=4), Edge("c", 1, 0.0)]
+
+    assert let_in(made, GB) == ["a", "c"]
+    assert made.idle == 1
+    for edge in list(made.running):
+        made.over(edge)
+    assert let_in(made, GB) == ["b"]
+    made.waiting = [Edge(name, 1, 0.0) for name in "defg"]
+    assert let_in(made, GB) == []
+    assert made.idle == 1
+
+
+def test_who_grows_fast_makes_room_in_time() -> None:
+    """What would be gone by the next look is gone as good as now."""
+    made = ledger(1, 1)
+    let_in(made, 9 * GB)
+    made.measured(lambda _: 1 * GB)
+
+    assert made.to_evict(Room(10 * GB, 3 * GB)) is None
+    made.measured(lambda _: 3 * GB)
+    assert made.to_evict(Room(10 * GB, 3 * GB)) is not None
+
+
+def guessed(*sizes: int) -> Ledger:
+    """Edges of which nothing is known; they came at once."""
+    made = ledger(*sizes)
+    for edge in made.waiting:
+        edge.is_guess, edge.since = True, 0.0
+    return made
+
+
+def test_who_is_unknown_is_tried_beside_one_that_grows_slowly() -> None:
+    """A first build does not go one by one because each might be large: after a second it is seen that none is."""
+    made = guessed(8 * GB, 8 * GB, 8 * GB)
+    assert let_in(made, 9 * GB) == ["e0"]
+    assert let_in(made, 9 * GB, now=0.5) == []
+    made.measured(lambda _: GB // 10)
+
+    assert let_in(made, 9 * GB, now=1.0) == ["e1"]
+    assert let_in(made, 9 * GB, now=1.5) == [], "one at a time"
+    made.measured(lambda _: GB // 10)
+    assert let_in(made, 9 * GB, now=2.0) == ["e2"]
+
+
+def test_who_grows_fast_is_left_alone() -> None:
+    """And what is known is never tried where it does not fit."""
+    made = guessed(8 * GB, 8 * GB)
+    assert let_in(made, 9 * GB) == ["e0"]
+    made.measured(lambda _: 3 * GB)
+    assert let_in(made, 6 * GB, now=1.0) == []
+    made.measured(lambda _: 0)
+    made.waiting[0].is_guess = False
+    assert let_in(made, 7 * GB, now=2.0) == []
+
+
+def test_after_some_mistakes_nobody_guesses() -> None:
+    """Each mistake is a compiler that has to begin again."""
+    made = guessed(8 * GB, 8 * GB, 8 * GB)
+    assert let_in(made, 9 * GB) == ["e0"]
+    for _ in range(2):
+        (edge,) = made.running
+        edge.is_evicted = True
+        made.killed(edge, 0, 0.0)
+        assert let_in(made, 9 * GB) == ["e0"]
+
+    assert let_in(made, 9 * GB, now=5.0) == []
+
+
+def test_ten_thousand_edges_cost_no_more_each_than_a_thousand() -> None:
+    """In one folder, as a generated tree has them, with a few that always wait."""
+
+    def each(count: int) -> float:
+        made, peaks = Ledger(8), Peaks({"other": GB})
+        begin = time.process_time()
+        for number in range(count):
+            name = f"a/{number}.o"
+            made.waiting.append(Edge(name, peaks.predicted(name, "g++", 1), 0.0))
+            let_in(made, 8 * GB)
+            if len(made.running) > 6:
+                peaks.learn(made.running[0].name, GB // 2)
+                made.over(made.running[0])
+        return (time.process_time() - begin) / count
+
+    each(100)
+    assert each(10_000) < 3 * min(each(1000) for _ in range(3))
+
+
+def test_who_holds_nothing_makes_no_room() -> None:
+    """One that nobody can see, or that has only begun, is not ended for nothing."""
+    made = ledger(1, 1)
+    let_in(made, 9 * GB)
+    made.measured(lambda edge: 3 * GB if edge.name == "e0" else 0)
+
+    victim = made.to_evict(Room(100 * GB, 1))
+
+    assert victim is not None
+    assert victim.name == "e0"

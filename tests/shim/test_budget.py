@@ -94,3 +94,66 @@ def test_this_machine_has_memory() -> None:
     room = Budget().room()
 
     assert 0 < room.available <= room.total
+
+
+def test_a_limit_that_is_set_while_we_run_counts(tmp_path: Path) -> None:
+    """A scheduler may limit a job that runs, and change its limit, and take it away again."""
+    limit = tmp_path / "sys/fs/cgroup/memory.max"
+    told = machine(tmp_path, V2, "0::/\n", {"sys/fs/cgroup/memory.max": "max\n"})
+    assert told.room() == Room(8 << 30, 4 << 30)
+    assert told.limit() is None
+
+    limit.write_text(f"{300 * MIB}\n", encoding="utf-8")
+    assert told.room() == Room(300 * MIB, 300 * MIB)
+    limit.write_text(f"{200 * MIB}\n", encoding="utf-8")
+    assert told.limit() == 200 * MIB
+    limit.unlink()
+    assert told.room() == Room(8 << 30, 4 << 30)
+
+
+@pytest.mark.parametrize(
+    ("mounts", "own", "limit", "used"),
+    [
+        (V1, "4:memory:/\n", "memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
+        (V2, "0::/\n", "memory.max", "memory.current"),
+    ],
+)
+def test_where_nothing_tells_what_can_be_given_back_all_counts(
+    tmp_path: Path, mounts: str, own: str, limit: str, used: str
+) -> None:
+    """A group whose statistics cannot be read is not taken for an empty one."""
+    files = {f"sys/fs/cgroup/{limit}": f"{300 * MIB}\n", f"sys/fs/cgroup/{used}": f"{100 * MIB}\n"}
+
+    assert machine(tmp_path, mounts, own, files).room() == Room(300 * MIB, 200 * MIB)
+
+
+def test_a_group_of_the_first_version_tells_of_those_above_it(tmp_path: Path) -> None:
+    """A container that sees its own group alone may be in one that is smaller: a pod."""
+    group = "sys/fs/cgroup/memory"
+    files = {
+        f"{group}/memory.limit_in_bytes": "9223372036854771712\n",
+        f"{group}/memory.stat": f"total_rss {50 * MIB}\nhierarchical_memory_limit {250 * MIB}\n",
+    }
+
+    assert machine(tmp_path, V1, "4:memory:/\n", files).room() == Room(250 * MIB, 200 * MIB)
+
+
+def test_swap_is_no_memory(tmp_path: Path) -> None:
+    """What lies in swap is slow: what a group holds there makes no room, and what it may put there is none."""
+    files = {
+        "sys/fs/cgroup/memory.max": f"{300 * MIB}\n",
+        "sys/fs/cgroup/memory.swap.max": "max\n",
+        "sys/fs/cgroup/memory.swap.current": f"{900 * MIB}\n",
+        "sys/fs/cgroup/memory.stat": f"anon {290 * MIB}\nfile {9 * MIB}\n",
+    }
+
+    assert machine(tmp_path, V2, "0::/\n", files).room() == Room(300 * MIB, 10 * MIB)
+
+
+def test_what_a_strict_kernel_has_promised_is_gone(tmp_path: Path) -> None:
+    """Where no more is promised than there is, compilers are refused memory long before it is used."""
+    told = machine(tmp_path, "", "0::/\n", {"proc/sys/vm/overcommit_memory": "2\n"})
+    text = MEMINFO + "CommitLimit: 5242880 kB\nCommitted_AS: 4194304 kB\n"
+    (tmp_path / "proc/meminfo").write_text(text, encoding="utf-8")
+
+    assert told.room().available == 1 << 30

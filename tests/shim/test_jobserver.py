@@ -17,7 +17,8 @@ def test_one_job_needs_no_token(tmp_path: Path) -> None:
     served = Jobserver(str(tmp_path), 4)
 
     assert served.free() == 3
-    assert served.makeflags() == f" -j4 --jobserver-auth=fifo:{tmp_path}/jobs"
+    files = f"{served.inherited},{served.inherited}"
+    assert served.makeflags() == f" -j --jobserver-auth=fifo:{tmp_path}/jobs --jobserver-f={files}"
     served.close()
     assert list(tmp_path.iterdir()) == []
 

@@ -143,6 +143,23 @@ def test_a_failing_edge_is_shown_with_its_own_output(world: Any, lock: Lock) -> 
     assert "torchbuild shell run-1" in caught.value.fix
 
 
+def test_a_compiler_that_was_killed_twice_is_told_as_such(world: Any, lock: Lock) -> None:
+    """Not as a compile error: the memory that it had is what people must know."""
+    lines = [
+        LINES[0],
+        "torchbuild: b.o was killed twice, the second time alone, with 900 MiB",
+        "FAILED: b.o",
+        "g++: fatal error: Killed signal terminated program cc1plus",
+    ]
+    world.executor.replies = [ninja(code=1, lines=lines, usage={"exit_code": 1}, wheels=0)]
+
+    with pytest.raises(StageError) as caught:
+        stage.run(stage.plan(lock), world.context)
+
+    assert caught.value.reference == "compiler-killed"
+    assert caught.value.evidence == tuple(lines[2:])
+
+
 def test_a_failure_of_ninja_itself_is_named(world: Any, lock: Lock) -> None:
     """What ninja refuses before the first edge is ninja's word, not an edge's."""
     lines = ["ninja: error: 'a.cpp', needed by 'a.o', missing and no known rule to make it"]

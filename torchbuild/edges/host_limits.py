@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from torchbuild.shim.budget import Budget
 from torchbuild.shim.control_groups import group_folders
+from torchbuild.shim.processors import quota_told
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,14 +82,6 @@ def _quota(files: HostFiles, group: _Group) -> float | None:
         names = ("cpu.cfs_quota_us", "cpu.cfs_period_us")
         return quota_told(" ".join(files.text(f"{group.folder}/{name}").strip() for name in names))
     return quota_told(files.text(f"{group.folder}/cpu.max"))
-
-
-def quota_told(text: str) -> float | None:
-    """Processors in ``150000 100000``; None for ``max 100000``, ``-1 100000`` and anything else."""
-    words = text.split()
-    if len(words) != 2 or not all(word.isdecimal() for word in words) or int(words[1]) == 0:  # noqa: PLR2004
-        return None
-    return int(words[0]) / int(words[1])
 
 
 def _groups(files: HostFiles, controller: str) -> Iterator[_Group]:

@@ -15,10 +15,17 @@ _MARGIN = 1.1
 """A peak that was learned once may be a little higher the next time."""
 _GROWN = 1.3
 """What grew beyond its peak goes on growing."""
+_SEEN_S, _AHEAD_S = 1.0, 3.0
+"""Who has compiled for so long shows how fast it grows, and is expected to go on so for so long."""
+_MOST_MISTAKES = 2
+"""Where guessing has cost so many compilers, nobody guesses any more."""
 _PATIENCE_S = 20.0
 """So long smaller compilers may go before a larger one that waits."""
-_LIKE, _ENOUGH = 1.4, 6
-"""So much more than the largest of its folder an unknown one may take, once so many of them were seen."""
+_LIKE, _USUAL = 1.4, 2.0
+"""So much more than the largest of its folder an unknown one may take, or than they take on average: what
+grows beyond that is seen, and the youngest makes room."""
+_ENOUGH, _DOUBT = 6, 0.3
+"""Once so many of a folder were seen; and how much more for each that is missing."""
 _MOST_EVICTIONS = 2
 """What was put back more often is run alone."""
 
@@ -26,8 +33,12 @@ _MOST_EVICTIONS = 2
 class Edge:
     """One compiler that asks."""
 
-    def __init__(self, name: str, predicted: int, since: float) -> None:
-        self.name, self.predicted, self.since = name, predicted, since
+    def __init__(self, name: str, predicted: int, since: float, threads: int = 1) -> None:
+        self.name, self.predicted, self.since, self.threads = name, predicted, since, threads
+        self.is_guess = False
+        """Whether what is expected of it is only what its like took."""
+        self.begun = 0.0
+        """When it was let in."""
         self.seen = 0
         """Bytes that it holds."""
         self.most = 0
@@ -48,13 +59,32 @@ class Edge:
         """Bytes that it will still take."""
         return max(0, self.predicted - self.seen)
 
+    def soon(self, now: float) -> int:
+        """Bytes that it will take in the next seconds, where it is seen how fast it grows."""
+        age = now - self.begun
+        is_seen = self.is_guess and age >= _SEEN_S
+        return min(self.missing, int(self.seen / age * _AHEAD_S)) if is_seen else self.missing
+
 
 class Ledger:
     """Who waits and who runs."""
 
-    def __init__(self) -> None:
+    def __init__(self, slots: int) -> None:
+        """Nobody does.
+
+        Args:
+            slots: how many threads may run at once, all compilers together.
+        """
         self.waiting: List[Edge] = []
         self.running: List[Edge] = []
+        self._slots = slots
+        self._growth = 0
+        self._mistakes = 0
+
+    @property
+    def idle(self) -> int:
+        """Jobs that have a token and do nothing: who waits, less the threads of others beyond their first."""
+        return max(0, len(self.waiting) - sum(edge.threads - 1 for edge in self.running))
 
     def admitted(self, room: Room, now: float, has_token: Callable[[Edge], bool]) -> Iterator[Edge]:
         """Let in who fits, in the order in which they came; a large one is passed by for a while only.
@@ -65,11 +95,14 @@ class Ledger:
             has_token: whether an edge has a token, or gets back the one that it lent.
         """
         free = room.available - room.reserve - sum(edge.missing for edge in self.running)
+        slots = self._slots - sum(edge.threads for edge in self.running)
         for edge in list(self.waiting):
             if any(other.is_alone for other in self.running):
                 return
             is_first = not self.running
-            if (edge.is_alone or edge.predicted > free) and not is_first:
+            does_fit = edge.predicted <= free or self._may_try(edge, room, now)
+            is_large = edge.is_alone or not does_fit or edge.threads > slots
+            if is_large and not is_first:
                 if edge.is_alone or now - edge.since > _PATIENCE_S:
                     return
                 continue
@@ -78,27 +111,45 @@ class Ledger:
             self.waiting.remove(edge)
             self.running.append(edge)
             edge.has_run = True
+            edge.begun = now
             free -= edge.predicted
+            slots -= edge.threads
             yield edge
+
+    def _may_try(self, edge: Edge, room: Room, now: float) -> bool:
+        """One more of which nobody knows, where those that run show that there is room: else all go in a row.
+
+        If that was wrong, the youngest makes room: see `to_evict`.
+        """
+        if not edge.is_guess or self._mistakes >= _MOST_MISTAKES:
+            return False
+        if any(other.is_guess and now - other.begun < _SEEN_S for other in self.running):
+            return False
+        soon = sum(other.soon(now) for other in self.running)
+        return edge.predicted // 2 <= room.available - room.reserve - soon
 
     def measured(self, bytes_of: Callable[[Edge], int]) -> None:
         """Note what each holds now."""
+        before = sum(edge.seen for edge in self.running)
         for edge in self.running:
             edge.seen = bytes_of(edge)
             edge.most = max(edge.most, edge.seen)
             if edge.seen > edge.predicted:
                 edge.predicted = int(edge.seen * _GROWN)
+        self._growth = sum(edge.seen for edge in self.running) - before
 
     def to_evict(self, room: Room) -> Optional[Edge]:
-        """Who is ended so that the others can go on: the youngest, where memory is nearly gone."""
-        if room.available >= room.reserve // 3 or any(edge.is_evicted for edge in self.running):
+        """Who is ended so that others can go on: the youngest, where memory will be gone by the next look."""
+        is_enough = room.available >= max(room.reserve // 3, self._growth)
+        if is_enough or any(edge.is_evicted for edge in self.running):
             return None
-        candidates = [edge for edge in self.running if not edge.is_alone]
+        candidates = [edge for edge in self.running if edge.seen and not edge.is_alone]
         return candidates[-1] if len(self.running) > 1 and candidates else None
 
     def killed(self, edge: Edge, peak: int, now: float) -> bool:
         """It was killed. Whether it is run again: alone, once; beside others where it was we who did it."""
         was_alone = edge.is_alone
+        self._mistakes += 1
         edge.predicted = max(edge.predicted, int(max(peak, edge.most) * _GROWN))
         if edge.is_evicted:
             edge.evictions += 1
@@ -107,7 +158,7 @@ class Ledger:
             return False
         else:
             edge.is_alone = True
-        edge.seen, edge.is_evicted, edge.since = 0, False, now
+        edge.seen, edge.is_evicted, edge.is_guess, edge.since = 0, False, False, now
         self.running.remove(edge)
         self.waiting.insert(0, edge)
         return True
@@ -123,6 +174,20 @@ class _Prior(NamedTuple):
     pattern: "re.Pattern[str]"
     program: "re.Pattern[str]"
     peak: int
+
+
+class _Seen(NamedTuple):
+    """What compilers of one folder took."""
+
+    edges: int
+    total: int
+    most: int
+
+    @property
+    def next(self) -> int:
+        """What another one is expected to take."""
+        doubt = max(0, _ENOUGH - self.edges) * _DOUBT
+        return int(min(self.most * (_LIKE + doubt), self.total / self.edges * (_USUAL + doubt)))
 
 
 class Peaks:
@@ -141,7 +206,7 @@ class Peaks:
             for row in told.get("priors", ())
         ]
         self._other = int(told.get("other", 0))
-        self._folders: Dict[str, List[int]] = {}
+        self._folders: Dict[str, _Seen] = {}
 
     def predicted(self, name: str, program: str, threads: int) -> int:
         """Bytes, for an output and the compiler that makes it.
@@ -153,16 +218,26 @@ class Peaks:
         """
         if name in self._learned:
             return int(self._learned[name] * _MARGIN)
-        for prior in self._priors:
-            if prior.program.search(program) and prior.pattern.search(name):
-                return prior.peak * max(1, threads)
-        like = self._folders.get(posixpath.dirname(name), [])
-        known = int(max(like) * _LIKE) if len(like) >= _ENOUGH else self._other
-        return min(known, self._other) * max(1, threads)
+        prior = self._prior(name, program)
+        if prior is not None:
+            return prior.peak * max(1, threads)
+        seen = self._folders.get(posixpath.dirname(name))
+        return min(seen.next if seen else self._other, self._other) * max(1, threads)
+
+    def is_guess(self, name: str, program: str) -> bool:
+        """Whether nothing is known of an output itself, or of its kind."""
+        return name not in self._learned and self._prior(name, program) is None
+
+    def _prior(self, name: str, program: str) -> Optional[_Prior]:
+        fitting = (row for row in self._priors if row.program.search(program) and row.pattern.search(name))
+        return next(fitting, None)
 
     def learn(self, name: str, peak: int) -> bool:
         """Note a peak. Whether it is news."""
         known = self._learned.get(name, 0)
         self._learned[name] = peak
-        self._folders.setdefault(posixpath.dirname(name), []).append(peak)
+        seen = self._folders.get(posixpath.dirname(name), _Seen(0, 0, 0))
+        self._folders[posixpath.dirname(name)] = _Seen(
+            seen.edges + 1, seen.total + peak, max(seen.most, peak)
+        )
         return bool(abs(peak - known) * 10 > known)

@@ -1,5 +1,9 @@
 """GNU make's jobserver, as a named pipe: a token is a byte in it, and whoever starts a job takes one out.
 
+Makes before 4.4 know no named pipe and stop where they are told of one. They get its descriptor too: makes
+take the last option that names a jobserver, and a beginning of its name is enough for them. Ninja and others
+look for the whole name, and find the pipe's.
+
 Each client may run one job without a token, so the pipe holds one less than jobs may run. A client that is
 killed takes its tokens with it: who serves looks after them (see `Jobserver.settle`).
 """
@@ -10,7 +14,9 @@ import os
 import termios
 from typing import Dict, List, Optional, Tuple
 
-__all__ = ["CLIENTS", "MAKE", "NINJA", "Jobserver", "allowed_jobs", "without_jobs"]
+from .processors import processors
+
+__all__ = ["CLIENTS", "MAKE", "MOST_JOBS", "NINJA", "Jobserver", "allowed_jobs", "without_jobs"]
 
 NINJA = "Cdfktw"
 """Letters of its options after which the rest of a cluster is a value, or the next word."""
@@ -19,6 +25,8 @@ MAKE = "CEIOWfo"
 
 CLIENTS = ("make", "gmake", "ninja", "cargo")
 """Programs that take tokens, by the beginning of their names."""
+MOST_JOBS = 4096
+"""So many tokens always fit into a pipe."""
 _TOKEN = b"+"
 
 
@@ -44,10 +52,13 @@ class Jobserver:
         os.mkfifo(self.path, 0o600)
         self._file = os.open(self.path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         os.write(self._file, _TOKEN * (jobs - 1))
+        self.inherited = os.open(self.path, os.O_RDWR)
+        """What ninja is to inherit, for makes below it: they may change its mode, and not ours."""
 
     def makeflags(self) -> str:
         """What clients read in ``MAKEFLAGS``."""
-        return " -j%d --jobserver-auth=fifo:%s" % (self.jobs, self.path)
+        file = self.inherited
+        return " -j --jobserver-auth=fifo:%s --jobserver-f=%d,%d" % (self.path, file, file)
 
     def free(self) -> int:
         """Tokens that nobody has."""
@@ -55,10 +66,12 @@ class Jobserver:
         fcntl.ioctl(self._file, termios.FIONREAD, count)
         return count[0]
 
-    def lend(self) -> None:
-        """One more, for a job that only waits."""
-        os.write(self._file, _TOKEN)
+    def lend(self) -> bool:
+        """One more, for a job that only waits; false where the pipe is full."""
+        if not self._put(1):
+            return False
         self.lent += 1
+        return True
 
     def take_back(self) -> bool:
         """One that was lent; false where somebody has it now."""
@@ -75,11 +88,16 @@ class Jobserver:
 
     def settle(self, missing: int) -> None:
         """Put back what is missing, or take away what is too much."""
-        if missing > 0:
-            os.write(self._file, _TOKEN * missing)
+        if missing > 0 and self._put(missing):
             self.recovered += missing
         for _ in range(-missing):
             self._take()
+
+    def _put(self, count: int) -> bool:
+        try:
+            return os.write(self._file, _TOKEN * min(count, MOST_JOBS)) > 0
+        except BlockingIOError:  # somebody else filled it
+            return False
 
     def _take(self) -> bool:
         try:
@@ -90,6 +108,7 @@ class Jobserver:
     def close(self) -> None:
         """Remove the pipe."""
         os.close(self._file)
+        os.close(self.inherited)
         os.unlink(self.path)
 
 
@@ -154,4 +173,4 @@ def allowed_jobs(asked: Optional[int], environ: Dict[str, str]) -> int:
     limit = environ.get("MAX_JOBS", "")
     wanted = [int(limit)] if limit.isdigit() and int(limit) > 0 else []
     wanted += [asked] if asked else []
-    return min(wanted) if wanted else len(os.sched_getaffinity(0))
+    return min([*wanted, MOST_JOBS]) if wanted else processors()

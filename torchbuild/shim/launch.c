@@ -7,13 +7,14 @@
    one letter comes back:
 
      we say                                              it says
-     ask <tab> process <tab> threads <tab> codes
-         <tab> program <tab> folder <tab> output        r: run
+     ask <tab> process <tab> program
+         <tab> folder <tab> output                       r: run
      killed <tab> kilobytes                              r: run it again; f: it stays failed
      end <tab> kilobytes <tab> exit code                 nothing
 
    What the compiler says is held back until it has ended: of a run that was killed nothing may be left, or a
-   compiler cache would keep it. The compiler is a likelier victim of the kernel than we are, or ninja. */
+   compiler cache would keep it. The compiler is a likelier victim of the kernel than we are, or ninja. Where
+   the supervisor goes away the compiler is ended: nobody waits for it any more. */
 
 #define _GNU_SOURCE
 #include <errno.h>
@@ -37,17 +38,49 @@ static const char *const KILLED[] = {
     "internal compiler error: Killed",  /* gcc before 9 */
     "command: Killed",                  /* clang */
     "died due to signal 9",             /* nvcc */
+    "\nKilled\n",                       /* the shell that nvcc has start its programs */
+    "terminated with signal 9",         /* collect2 and lto-wrapper */
     "virtual memory exhausted",         /* cc1plus under a limit */
     "cc1plus: out of memory allocating",
     "cc1: out of memory allocating",
+    "LLVM ERROR: out of memory",
+    "Memory allocation failure", /* ptxas */
     0,
 };
-static volatile sig_atomic_t child;
+static volatile sig_atomic_t child, gone;
+static int supervisor = -1;
 
 static void pass_on(int number)
 {
     if (child > 0)
         kill((pid_t)child, number);
+}
+
+/* Whether the supervisor has closed its end. */
+static int hung_up(void)
+{
+    char letter;
+    return recv(supervisor, &letter, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
+/* Ends what we run. Ninja makes each edge a group of its own, led by us or by the shell that started us: then
+   the programs behind the driver go too. */
+static void end_all(void)
+{
+    if (getpgrp() == getpid() || getpgrp() == getppid())
+        kill(0, SIGTERM);
+    pass_on(SIGTERM);
+}
+
+static void heard(int number)
+{
+    int before = errno;
+    (void)number;
+    if (hung_up()) {
+        gone = 1;
+        end_all();
+    }
+    errno = before;
 }
 
 static void say(const char *text)
@@ -87,44 +120,30 @@ static char asked(int file, const char *text, size_t length, int waits)
     return got == 1 ? letter : 0;
 }
 
-/* A value that stands beside its option or is attached to it. */
-static const char *value_of(char **argv, int at, const char *option, int attached)
+/* A tab or a new line would be taken for the end of a word. */
+static const char *plain(char *to, size_t size, const char *text)
 {
-    size_t length = strlen(option);
-    if (strncmp(argv[at], option, length) != 0)
-        return 0;
-    if (argv[at][length] == 0)
-        return argv[at + 1];
-    if (argv[at][length] == '=')
-        return argv[at] + length + 1;
-    return attached ? argv[at] + length : 0;
+    char *at;
+    snprintf(to, size, "%s", text ? text : "");
+    for (at = to; *at; at++)
+        if (*at == '\t' || *at == '\n')
+            *at = '?';
+    return to;
 }
 
 static size_t request(char *text, char **argv)
 {
-    const char *output = "", *threads = "1", *found;
-    char folder[4096];
-    int at, codes = 0, length;
-    size_t mark;
-    for (at = 1; argv[at]; at++) {
-        if ((found = value_of(argv, at, "-o", 0)))
-            output = found;
-        else if ((found = value_of(argv, at, "--threads", 0)) || (found = value_of(argv, at, "-t", 0)))
-            threads = found;
-        else if (strncmp(argv[at], "-gencode", 8) == 0 || strncmp(argv[at], "--generate-code", 15) == 0)
-            codes++;
-    }
-    if (!getcwd(folder, sizeof folder))
-        folder[0] = 0;
-    length = snprintf(text, MOST, "ask\t%d\t%.8s\t%d\t%.4000s\t%s\t%.4000s", (int)getpid(),
-                      threads, codes, argv[1], folder, output);
-    if (length < 0 || length > MOST - 2)
-        length = snprintf(text, MOST, "ask\t%d\t1\t0\t\t\t", (int)getpid());
-    for (mark = 0; text[mark]; mark++)
-        if (text[mark] == '\n')
-            text[mark] = '?';
-    text[length] = '\n';
-    return (size_t)length + 1;
+    char here[4096], folder[4096], program[4096], output[4096];
+    int at, last = 0;
+    for (at = 1; argv[at] && argv[at + 1]; at++)
+        if (strcmp(argv[at], "-o") == 0)
+            last = at + 1;
+    if (!getcwd(here, sizeof here))
+        here[0] = 0;
+    plain(folder, sizeof folder, here);
+    plain(program, sizeof program, argv[1]);
+    plain(output, sizeof output, last ? argv[last] : "");
+    return (size_t)snprintf(text, MOST, "ask\t%d\t%s\t%s\t%s\n", (int)getpid(), program, folder, output);
 }
 
 static int aside(void)
@@ -148,19 +167,32 @@ static void become(char **argv)
     _exit(errno == ENOENT ? 127 : 126);
 }
 
+/* The kernel chooses us before what has not raised its number: ninja, the supervisor and the tool, whatever
+   number they were started with. */
+static void be_chosen_first(void)
+{
+    char text[16] = "";
+    int file = open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC), own;
+    ssize_t ignored;
+    if (file < 0)
+        return;
+    ignored = pread(file, text, sizeof text - 1, 0);
+    own = atoi(text) + 500;
+    snprintf(text, sizeof text, "%d", own > 1000 ? 1000 : own);
+    ignored = write(file, text, strlen(text));
+    (void)ignored;
+    close(file);
+}
+
 static int run(char **argv, int errors, struct rusage *usage)
 {
     pid_t mine = getpid(), made = fork();
-    int status, file;
+    int status;
     if (made == 0) {
         prctl(PR_SET_PDEATHSIG, SIGTERM);
         if (getppid() != mine)
             _exit(1);
-        if ((file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC)) >= 0) {
-            ssize_t ignored = write(file, "500", 3);
-            (void)ignored;
-            close(file);
-        }
+        be_chosen_first();
         if (errors >= 0)
             dup2(errors, 2);
         become(argv);
@@ -168,6 +200,8 @@ static int run(char **argv, int errors, struct rusage *usage)
     if (made < 0)
         return 256;
     child = made;
+    if (gone)
+        end_all();
     while (wait4(made, &status, 0, usage) < 0)
         if (errno != EINTR)
             return 256;
@@ -190,10 +224,10 @@ static int was_killed(int status, int errors)
         return 1;
     size = lseek(errors, 0, SEEK_END);
     from = size > (off_t)sizeof text - 1 ? size - ((off_t)sizeof text - 1) : 0;
-    got = pread(errors, text, sizeof text - 1, from);
-    text[got < 0 ? 0 : got] = 0;
+    text[0] = '\n'; /* so that each line has one before it */
+    got = pread(errors, text + 1, sizeof text - 1, from);
     for (at = 0; KILLED[at]; at++)
-        if (memmem(text, got < 0 ? 0 : (size_t)got, KILLED[at], strlen(KILLED[at])))
+        if (memmem(text, got < 0 ? 0 : (size_t)got + 1, KILLED[at], strlen(KILLED[at])))
             return 1;
     return 0;
 }
@@ -228,7 +262,7 @@ static int leave(int status)
 int main(int argc, char **argv)
 {
     static char text[MOST];
-    struct sigaction forward = {.sa_handler = pass_on};
+    struct sigaction forward = {.sa_handler = pass_on}, watch = {.sa_handler = heard};
     struct rusage usage;
     int file, errors, status;
     size_t length;
@@ -249,10 +283,15 @@ int main(int argc, char **argv)
     sigaction(SIGINT, &forward, 0);
     sigaction(SIGTERM, &forward, 0);
     sigaction(SIGHUP, &forward, 0);
+    sigaction(SIGIO, &watch, 0);
+    supervisor = file;
+    if (fcntl(file, F_SETOWN, getpid()) != 0 || fcntl(file, F_SETFL, fcntl(file, F_GETFL) | O_ASYNC) != 0 ||
+        hung_up())
+        gone = 1;
     for (;;) {
         memset(&usage, 0, sizeof usage);
         status = run(argv, errors, &usage);
-        if (!was_killed(status, errors))
+        if (gone || !was_killed(status, errors))
             break;
         length = (size_t)snprintf(text, sizeof text, "killed\t%ld\n", usage.ru_maxrss);
         if (asked(file, text, length, 1) != 'r')

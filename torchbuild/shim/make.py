@@ -1,7 +1,7 @@
 """The make that a build finds: below our ninja it shares ninja's tokens, whatever ``-j`` it is called with.
 
-A ``-j`` or ``-l`` of its own would make it start a jobserver of its own. Makes before 4.4 know no named pipe
-and stop where they are handed one; they get its descriptor instead.
+A ``-j`` or ``-l`` of its own would make it start a jobserver of its own. What makes before 4.4 get is opened
+anew here: what stands between ninja and us may have closed what ninja inherited. Others get the pipe's name.
 """
 
 import os
@@ -15,6 +15,7 @@ from .jobserver import MAKE, without_jobs
 __all__ = ["main"]
 
 _FIFO = re.compile(r"--jobserver-auth=fifo:(\S+)")
+_INHERITED = re.compile(r" --jobserver-f=\S+")
 _KNOWN = "TORCHBUILD_MAKE"
 """Keeps the version that was seen, for makes that makes start."""
 _WITH_FIFO, _WITH_AUTH = (4, 4), (4, 2)
@@ -34,6 +35,7 @@ def main(argv: Optional[List[str]] = None) -> int:
     if fifo is not None:
         version = _version(real)
         os.environ[_KNOWN] = "%d.%d" % version
+        os.environ["MAKEFLAGS"] = _INHERITED.sub("", flags)
         if version < _WITH_FIFO:
             file = os.open(fifo.group(1), os.O_RDWR)
             os.set_inheritable(file, True)

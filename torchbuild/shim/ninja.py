@@ -26,7 +26,7 @@ from .live import Live
 from .memory import MemoryWatch
 from .samples import Samples
 from .stopping import INTERRUPTED
-from .supervisor import Supervisor
+from .supervisor import SOCKET, Supervisor
 
 __all__ = [
     "REFUSED",
@@ -56,6 +56,8 @@ def main(argv: Optional[List[str]] = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     real = os.path.join(_HERE, "ninja-real")
     order = _order()
+    if SOCKET in os.environ and "--jobserver-auth=" in os.environ.get("MAKEFLAGS", ""):
+        os.execv(real, [real, *without_jobs(arguments, NINJA)[0]])  # an edge of ours: tokens are shared
     if order is None or not _is_build(arguments, order["build_dir"]):
         os.execv(real, [real, *arguments])
     if _stale(order):
@@ -231,7 +233,7 @@ def _build(real: str, arguments: List[str], order: Dict[str, Any]) -> int:
     environ.update(supervisor.environ(os.path.join(_HERE, "launch")))
     started = time.time()
     memory = MemoryWatch(Samples(os.path.join(_HERE, "samples.jsonl")))
-    child = _start([real, *options, *targets], environ)  # before there is a second thread
+    child = _start([real, *options, *targets], environ, supervisor.jobserver.inherited)  # one thread as yet
     memory.watch(child.pid, lambda: {"tokens": supervisor.jobserver.jobs})
     supervisor.ninja = child.pid
     supervisor.start()
@@ -269,8 +271,8 @@ def _expected_peaks() -> Dict[str, Any]:
         return {}
 
 
-def _start(argv: List[str], environ: Dict[str, str]) -> "subprocess.Popen[bytes]":
-    """Start it; signals are passed on: ninja alone would go on compiling."""
+def _start(argv: List[str], environ: Dict[str, str], *files: int) -> "subprocess.Popen[bytes]":
+    """Start it with these files; signals are passed on: ninja alone would go on compiling."""
     child = None  # type: Optional[subprocess.Popen[bytes]]
     early = []  # type: List[int]
 
@@ -282,7 +284,7 @@ def _start(argv: List[str], environ: Dict[str, str]) -> "subprocess.Popen[bytes]
 
     for name in _SIGNALS:
         signal.signal(name, forward)
-    child = subprocess.Popen(argv, env=environ, preexec_fn=_tied_to_us())  # noqa: PLW1509  no threads yet
+    child = subprocess.Popen(argv, env=environ, pass_fds=files, preexec_fn=_tied_to_us())  # noqa: PLW1509
     for received in early:
         child.send_signal(received)
     return child

@@ -3,11 +3,12 @@
 import os
 from typing import Dict, Iterator, List, NamedTuple, Set
 
-__all__ = ["Process", "Processes", "look"]
+__all__ = ["Process", "Processes", "command", "is_below", "look"]
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _PARENT, _RESIDENT = 1, 21
 """Where they stand behind the program's name."""
+_DEEPEST = 100
 
 
 class Process(NamedTuple):
@@ -21,6 +22,8 @@ class Process(NamedTuple):
     """Bytes of memory."""
     is_over: bool
     """Whether it has ended, and its parent has not looked."""
+    is_stopped: bool = False
+    """Whether a signal has stopped it."""
 
 
 class Processes:
@@ -51,13 +54,19 @@ class Processes:
             process = self._by_pid.get(process.parent)
         return []
 
+    def jobs(self, pid: int) -> int:
+        """How many processes it started that it has not looked at since: each has its token until then."""
+        return len(self._children.get(pid, ()))
+
     def below(self, pid: int) -> Iterator[Process]:
-        """What a process started, and what that started."""
-        waiting = self.children(pid)
+        """What a process started, and what that started; nothing is below 0, which is nobody we know."""
+        waiting, found = (self.children(pid) if pid else []), {pid}
         while waiting:
             process = waiting.pop()
-            yield process
-            waiting += self.children(process.pid)
+            if process.pid not in found:  # numbers are used again while we look
+                found.add(process.pid)
+                yield process
+                waiting += self.children(process.pid)
 
     def resident(self, pid: int) -> int:
         """Bytes that all below a process hold."""
@@ -77,6 +86,28 @@ def look() -> Processes:
     return Processes(found)
 
 
+def is_below(pid: int, above: int) -> bool:
+    """Whether a process was started by another, or by what that started."""
+    for _ in range(_DEEPEST):
+        try:
+            with open("/proc/%d/stat" % pid, "rb") as handle:
+                pid = _process(pid, handle.read()).parent
+        except (OSError, ValueError, IndexError):
+            return False
+        if pid in (0, above):
+            break
+    return pid == above != 0
+
+
+def command(pid: int) -> str:
+    """What a process was started with; nothing where it is gone."""
+    try:
+        with open("/proc/%d/cmdline" % pid, "rb") as handle:
+            return handle.read(4096).decode("utf-8", "replace").replace("\0", " ").strip()
+    except OSError:
+        return ""
+
+
 def _process(pid: int, stat: bytes) -> Process:
     """The name may hold anything, parentheses too."""
     begin, end = stat.index(b"("), stat.rindex(b")")
@@ -87,4 +118,5 @@ def _process(pid: int, stat: bytes) -> Process:
         stat[begin + 1 : end].decode("utf-8", "replace"),
         int(words[_RESIDENT]) * _PAGE,
         words[0] in (b"Z", b"X"),
+        words[0] == b"T",
     )

@@ -9,6 +9,7 @@ come back.
 import contextlib
 import json
 import os
+import resource
 import selectors
 import shutil
 import signal
@@ -20,8 +21,10 @@ import time
 from typing import Any, Dict, List, Optional
 
 from .admission import Edge, Ledger, Peaks
+from .audit import Audit
 from .budget import Budget
-from .jobserver import CLIENTS, Jobserver
+from .clients import Client, number, read_question
+from .jobserver import Jobserver
 from .live import Live
 from .processes import Processes, look
 from .stopping import Stopping
@@ -36,20 +39,7 @@ _SLOW_S, _FAST_S, _IDLE_S = 0.5, 0.15, 1.0
 _STOPPING_S = 0.05
 """The same where the build ends before its end."""
 _FRESH_S = 0.1
-_LOOKS = 6
-"""A token counts as lost where it was missing in so many looks in a row."""
 _LOGGED = 160
-
-
-class _Client:
-    """A launcher that is connected."""
-
-    def __init__(self, link: socket.socket) -> None:
-        self.link = link
-        self.heard = b""
-        self.edge: Optional[Edge] = None
-        self.pid = 0
-        """As it says itself: who connected may have been a guard, on its behalf."""
 
 
 class Supervisor(threading.Thread):
@@ -76,13 +66,11 @@ class Supervisor(threading.Thread):
             live: gets what runs at each moment; None where nobody watches.
         """
         super().__init__(daemon=True)
-        self._folder = tempfile.mkdtemp(prefix="tb-")
-        if len(self._folder) > _LONGEST_PATH:  # a socket's path must be short
-            os.rmdir(self._folder)
-            self._folder = tempfile.mkdtemp(prefix="tb-", dir="/tmp")
+        self._folder = _folder()
         self.jobserver = Jobserver(self._folder, jobs)
+        self._audit = Audit(self.jobserver, self._say)
         self._build_dir = os.path.realpath(build_dir)
-        self._peaks, self._ledger, self._budget = Peaks(told), Ledger(), Budget()
+        self._peaks, self._ledger, self._budget = Peaks(told), Ledger(jobs), Budget()
         self._room, self._looked = self._budget.room(), time.monotonic()
         self._total = self._room.available
         self._learned = open(learned, "a", encoding="utf-8")
@@ -93,9 +81,9 @@ class Supervisor(threading.Thread):
         self._listener.listen(128)
         self._listener.setblocking(False)
         self._wake = os.pipe()
-        self._clients: Dict[int, _Client] = {}
-        self._by_edge: Dict[int, _Client] = {}
-        self._missing: List[int] = []
+        self._clients: List[Client] = []
+        self._most = _most_clients()
+        self._by_edge: Dict[int, Client] = {}
         self._is_over = False
         self._counts = dict.fromkeys(("admitted", "waited", "evicted", "rerun", "lost"), 0)
         self.stopping = Stopping(stop_mark)
@@ -124,6 +112,7 @@ class Supervisor(threading.Thread):
         told = {"edges_" + name: count for name, count in self._counts.items()}
         told.update(
             jobs=self.jobserver.jobs,
+            tokens_exceeded=self._audit.exceeded,
             tokens_recovered=self.jobserver.recovered,
             memory_available_bytes=self._total,
         )
@@ -136,7 +125,7 @@ class Supervisor(threading.Thread):
         try:
             self._serve()
         finally:
-            for client in list(self._clients.values()):
+            for client in self._clients:
                 client.link.close()
             self._listener.close()
             self._learned.close()
@@ -150,7 +139,7 @@ class Supervisor(threading.Thread):
                 for key, _ in ready.select(self._interval()):
                     if key.fileobj is self._listener:
                         self._accept()
-                    elif isinstance(key.data, _Client):
+                    elif isinstance(key.data, Client):
                         self._hear(key.data)
                 self._look()
                 self._stop()
@@ -183,64 +172,67 @@ class Supervisor(threading.Thread):
         return _FAST_S if is_scarce or self._ledger.waiting else _SLOW_S
 
     def _accept(self) -> None:
-        with contextlib.suppress(BlockingIOError):
-            while True:
+        while len(self._clients) < self._most:
+            try:
                 link, _ = self._listener.accept()
-                link.setblocking(False)
-                client = _Client(link)
-                self._clients[link.fileno()] = client
-                self._ready.register(link, selectors.EVENT_READ, client)
-                self._hear(client)  # most have spoken by now
+            except OSError:  # there is none any more
+                return
+            link.setblocking(False)
+            client = Client(link)
+            self._clients.append(client)
+            self._ready.register(link, selectors.EVENT_READ, client)
+            self._hear(client)  # most have spoken by now
+        for client in [client for client in self._clients if client.edge is None]:
+            self._leave(client)  # what says nothing is no launcher
+        if len(self._clients) >= self._most:  # those behind them wait until one leaves
+            self._ready.unregister(self._listener)
 
-    def _hear(self, client: _Client) -> None:
+    def _hear(self, client: Client) -> None:
         try:
             got = client.link.recv(65536)
+            for words in client.lines(got):
+                self._obey(client, words)
         except BlockingIOError:
             return
-        except OSError:
-            got = b""
-        client.heard += got
-        try:
-            while b"\n" in client.heard:
-                line, client.heard = client.heard.split(b"\n", 1)
-                self._obey(client, os.fsdecode(line).split("\t"))
-        except (ValueError, IndexError):  # it is no launcher
+        except (OSError, ValueError, IndexError):  # it is gone, or no launcher
             got = b""
         if not got:
             self._leave(client)
 
-    def _leave(self, client: _Client) -> None:
+    def _leave(self, client: Client) -> None:
         """It is gone: with its work done, or killed."""
+        if client not in self._clients:
+            return
         if client.edge is not None:
             self._forget(client.edge)
         self._ready.unregister(client.link)
-        del self._clients[client.link.fileno()]
+        self._clients.remove(client)
         client.link.close()
+        if self._listener not in self._ready.get_map():
+            self._ready.register(self._listener, selectors.EVENT_READ)
 
     def _forget(self, edge: Edge) -> None:
         self._ledger.over(edge)
         self._by_edge.pop(id(edge), None)
 
-    def _obey(self, client: _Client, words: List[str]) -> None:
+    def _obey(self, client: Client, words: List[str]) -> None:
         word, rest = words[0], words[1:]
-        if word == "ask" and len(rest) == 6 and client.edge is None:  # noqa: PLR2004
+        if word == "ask" and client.edge is None:
             self._ask(client, rest)
-        elif word == "killed" and client.edge is not None:
-            self._killed(client, client.edge, int(rest[0]) * 1024)
-        elif word == "end" and client.edge is not None:
-            self._end(client.edge, int(rest[0]) * 1024, rest[1])
+        elif client.edge is None or client.edge not in self._ledger.running:
+            raise ValueError("no launcher says so now")
+        elif word == "killed":
+            self._killed(client, client.edge, number(rest[0]) * 1024)
+        elif word == "end":
+            self._end(client.edge, number(rest[0]) * 1024, rest[1])
 
-    def _ask(self, client: _Client, words: List[str]) -> None:
-        pid, threads, codes, program, folder, output = words
-        client.pid = int(pid)
-        several = int(codes) if codes.isdigit() else 0
-        wanted = int(threads) if threads.isdigit() else 1
-        name = os.path.join(folder, output)
-        if name.startswith(self._build_dir + os.sep):
-            name = name[len(self._build_dir) + 1 :]
-        at_once = min(wanted or several, several)
-        peak = self._peaks.predicted(name, os.path.basename(program), at_once)
-        client.edge = Edge(name, peak, time.monotonic())
+    def _ask(self, client: Client, words: List[str]) -> None:
+        asked = read_question(words, self._build_dir, self.ninja)
+        is_claimed = any(other.pid == asked.pid for other in self._by_edge.values())
+        client.pid = 0 if is_claimed else asked.pid
+        peak = self._peaks.predicted(asked.name, asked.program, asked.threads)
+        client.edge = Edge(asked.name, peak, time.monotonic(), asked.threads)
+        client.edge.is_guess = self._peaks.is_guess(asked.name, asked.program)
         self._by_edge[id(client.edge)] = client
         self._ledger.waiting.append(client.edge)
         self._stop()
@@ -249,7 +241,7 @@ class Supervisor(threading.Thread):
             self._counts["waited"] += 1
         self._lend()
 
-    def _killed(self, client: _Client, edge: Edge, peak: int) -> None:
+    def _killed(self, client: Client, edge: Edge, peak: int) -> None:
         counted = "evicted" if edge.is_evicted else "rerun"
         if self._ledger.killed(edge, peak, time.monotonic()):
             self._counts[counted] += 1
@@ -293,12 +285,12 @@ class Supervisor(threading.Thread):
     def _lend(self) -> None:
         if self.stopping.is_asked:
             return
+        most = min(max(8, 2 * self.jobserver.jobs), self._ledger.idle)
         for edge in self._ledger.waiting:
-            if not edge.is_lent and self.jobserver.lent < max(8, 2 * self.jobserver.jobs):
-                self.jobserver.lend()
-                edge.is_lent = True
+            if not edge.is_lent and self.jobserver.lent < most:
+                edge.is_lent = self.jobserver.lend()
 
-    def _answer(self, client: _Client, letter: bytes) -> None:
+    def _answer(self, client: Client, letter: bytes) -> None:
         with contextlib.suppress(OSError):  # it is gone: its end will be heard
             client.link.send(letter)
 
@@ -307,7 +299,7 @@ class Supervisor(threading.Thread):
     def _look(self, *, now: bool = False) -> None:
         if not now and time.monotonic() - self._looked < self._interval():
             return
-        seen = look()
+        free, seen = self.jobserver.free(), look()
         self._seen, self._room, self._looked = seen, self._budget.room(), time.monotonic()
         self._ledger.measured(lambda edge: seen.resident(self._by_edge[id(edge)].pid))
         victim = self._ledger.to_evict(self._room)
@@ -316,24 +308,8 @@ class Supervisor(threading.Thread):
             for process in list(seen.below(self._by_edge[id(victim)].pid)):
                 with contextlib.suppress(OSError):
                     os.kill(process.pid, signal.SIGKILL)
-        if not now:
-            self._audit(seen)
-
-    def _audit(self, seen: Processes) -> None:
-        """Tokens that nobody has and nobody uses, look after look, went with a client that was killed."""
-        if not self.ninja or self.stopping.is_asked:
-            return
-        used = len(seen.children(self.ninja))
-        for process in seen.below(self.ninja):
-            if process.name.startswith(CLIENTS):
-                used += max(0, len(seen.children(process.pid)) - 1)
-        total = self.jobserver.jobs + self.jobserver.lent
-        self._missing = [*self._missing[1 - _LOOKS :], total - used - self.jobserver.free()]
-        if len(self._missing) == _LOOKS:
-            lost, spare = min(self._missing), max(self._missing)
-            if lost > 0 or spare < 0:
-                self.jobserver.settle(lost if lost > 0 else spare)
-                self._missing = []
+        if not now and self.ninja and not self.stopping.is_asked:
+            self._audit.look(seen, self.ninja, self._looked, free)
 
     def _tell(self, live: Live, seen: Processes) -> None:
         """What runs now, for whoever watches."""
@@ -356,3 +332,17 @@ class Supervisor(threading.Thread):
     def _say(self, text: str) -> None:
         sys.stderr.write("torchbuild: %s\n" % text[:_LOGGED])
         sys.stderr.flush()
+
+
+def _folder() -> str:
+    """Where pipe and socket lie: a socket's path must be short, and blanks end a word of MAKEFLAGS."""
+    folder = tempfile.mkdtemp(prefix="tb-")
+    if len(os.fsencode(folder)) > _LONGEST_PATH or len(folder.split()) != 1:
+        os.rmdir(folder)
+        folder = tempfile.mkdtemp(prefix="tb-", dir="/tmp")
+    return folder
+
+
+def _most_clients() -> int:
+    """So many files may be open, less those that the supervisor needs itself."""
+    return max(16, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - 64)

@@ -25,6 +25,7 @@ from torchbuild.report.live_activity import running_edges
 from torchbuild.report.live_estimate import LiveEstimate
 from torchbuild.resolve.edge_guesses import edge_guesses
 from torchbuild.resolve.frontend import front_end
+from torchbuild.resolve.killed_compiler import killed_compiler
 from torchbuild.resolve.launchers import launched
 from torchbuild.resolve.learned_peaks import EXPECTED, SEEN, compilers_of, expected
 from torchbuild.resolve.orders import (
@@ -259,7 +260,8 @@ def _require_end(built: _Built, context: Context) -> None:
     if context.target is not None and not built.watch.has_target:
         raise _unknown_target(context.target, context)
     if built.done.exit_code != 0:
-        raise _failed(built.done, built.watch, context)
+        killed = killed_compiler(built.watch.lost, built.watch.failed, built.done.log)
+        raise killed or _failed(built.done, built.watch, context)
     if not built.usage:
         raise bypassed(built.done.log)
     context.trees.only_wheel(context.workspace.inside("{dist}"))

@@ -1,0 +1,86 @@
+"""What launchers say to the supervisor, a line each; whatever a build says beside that is nobody's order.
+
+Code of the build can talk to the supervisor as launchers do. It may say what it likes of its own compilers;
+it never makes us crash, keep without bound, or touch what is not below our ninja.
+"""
+
+import os
+import socket
+from typing import Iterator, List, NamedTuple, Optional
+
+from .admission import Edge
+from .nvcc_threads import threads_of
+from .processes import is_below
+
+__all__ = ["Asked", "Client", "number", "read_question"]
+
+_LONGEST = 1 << 15
+"""A launcher's longest line is shorter."""
+_DIGITS = 13
+"""Of the largest number that means anything here: kilobytes."""
+
+
+class Client:
+    """A launcher that is connected."""
+
+    def __init__(self, link: socket.socket) -> None:
+        self.link = link
+        self.edge: Optional[Edge] = None
+        self.pid = 0
+        """The launcher's; 0 where nobody knows: its compiler is not measured then, nor ended."""
+        self._heard = b""
+
+    def lines(self, got: bytes) -> Iterator[List[str]]:
+        """Words of each whole line.
+
+        Raises:
+            ValueError: no launcher speaks so.
+        """
+        self._heard += got
+        while b"\n" in self._heard:
+            line, self._heard = self._heard.split(b"\n", 1)
+            yield os.fsdecode(line).split("\t")
+        if len(self._heard) > _LONGEST:
+            raise ValueError("a line without an end")
+
+
+class Asked(NamedTuple):
+    """A compiler that is about to be started."""
+
+    pid: int
+    program: str
+    """Its file name."""
+    name: str
+    """Its output, relative to the build tree where it lies there."""
+    threads: int
+
+
+def read_question(words: List[str], build_dir: str, ninja: int) -> Asked:
+    """What stands behind ``ask``.
+
+    Args:
+        words: process, program, folder and output.
+        build_dir: what outputs are named relative to.
+        ninja: process that all compilers are below.
+
+    Raises:
+        ValueError: these are no such words.
+    """
+    told, program, folder, output = words
+    name = os.path.join(folder, output)
+    if name.startswith(build_dir + os.sep):
+        name = name[len(build_dir) + 1 :]
+    pid = number(told)
+    known = pid if is_below(pid, ninja) else 0  # it says so itself: who connected may have been a guard
+    return Asked(known, os.path.basename(program), name, threads_of(known, program, folder))
+
+
+def number(text: str) -> int:
+    """A number of reasonable size.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if len(text) > _DIGITS:
+        raise ValueError("too long for a number")
+    return max(0, int(text))
