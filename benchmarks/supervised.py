@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -77,7 +79,11 @@ class Yard:
     def run(self, *argv: str | Path, **environ: str) -> tuple[int, str]:
         """Run a command to its end: exit code, and what it printed."""
         with self.start(*argv, **environ) as process:
-            said, _ = process.communicate(timeout=1200)
+            try:
+                said, _ = process.communicate(timeout=1200)
+            except BaseException:  # who asked gives up: leaving would wait for a build that hangs
+                os.killpg(process.pid, signal.SIGKILL)
+                raise
         return process.returncode, said
 
     def left(self) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
 from supervised import Yard
@@ -89,6 +89,7 @@ class Steps:
     def rest(self) -> list[str]:
         """Run again, to the end, without a stop; what began in it."""
         self.mark.unlink(missing_ok=True)
+        self._forget_news()
         before = len(self.ran())
         ending = threading.Thread(target=self._end_all)
         ending.start()
@@ -99,6 +100,14 @@ class Steps:
             ending.join(timeout=60)
         assert code == 0, said
         return self.ran()[before:]
+
+    def _forget_news(self) -> None:
+        """Who was held and ended may have told that it began; nobody would ever read what it is answered."""
+        os.set_blocking(self.news, False)
+        with suppress(BlockingIOError):
+            while os.read(self.news, 4096):
+                pass
+        os.set_blocking(self.news, True)
 
     def _end_all(self) -> None:
         while "over" not in (names := self.begun(1)):

@@ -56,9 +56,19 @@ class Stopping:
         self._running = edges - {line[-1].pid for line in lines if not _is_nested(line)}
         return len(self._running)
 
-    def may_run(self, seen: Processes, launcher: int) -> bool:
-        """Whether a compiler belongs to something that runs already: a make or a cmake that is an edge."""
-        return bool(seen.line(launcher, self._running))
+    def may_run(self, seen: Processes, launcher: int, *, has_run: bool) -> bool:
+        """Whether a compiler belongs to what is finished: it ran before, or a make runs that is an edge.
+
+        Args:
+            seen: the processes as they are.
+            launcher: what waits for it.
+            has_run: whether it was let in before.
+        """
+        line = seen.line(launcher, self._running)
+        if line and not has_run and not _is_nested(line):  # it had begun to ask when somebody asked us
+            self._running.discard(line[-1].pid)
+            return False
+        return bool(line)
 
     def go_on(self, seen: Processes, ninja: int) -> None:
         """Hold what ninja has started since, and interrupt ninja where all else has ended."""

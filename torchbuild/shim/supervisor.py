@@ -159,7 +159,7 @@ class Supervisor(threading.Thread):
             count = self.stopping.begin(seen, self.ninja, never)
             self._say("stopping, as asked: %d that run are finished, and nothing begins" % count)
         for edge in list(waiting):
-            if not self.stopping.may_run(seen, self._by_edge[id(edge)].pid):
+            if not self.stopping.may_run(seen, self._by_edge[id(edge)].pid, has_run=edge.has_run):
                 waiting.remove(edge)  # its launcher waits for the end
         self.stopping.go_on(seen, self.ninja)
 
