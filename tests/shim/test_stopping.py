@@ -164,8 +164,10 @@ def test_a_make_that_is_an_edge_is_finished(steps: Steps) -> None:
         running = steps.begun(1)
         steps.ask(ninja)
         steps.end(*running)
-        for _ in range(2):
-            steps.end(*steps.begun(1))
+        while len(running) < 3:
+            more = steps.begun(1)
+            steps.end(*more)
+            running += more
         said, _ = ninja.communicate(timeout=60)
 
     assert ninja.returncode in (0, STOPPED), said
@@ -224,3 +226,33 @@ def test_what_ninja_has_not_looked_at_still_runs() -> None:
     stopping.go_on(ended, me)
 
     assert not stopping.is_over
+
+
+def test_what_is_not_its_program_yet_is_not_held() -> None:
+    """Ninja stands still until a child has become its program: held before that, both would stand for ever."""
+    me, waiting = os.getpid(), os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.read(waiting[0], 1)
+        os._exit(0)
+    running = [Process(me, 1, "ninja", 0, False), Process(1 << 22, me, "sh", 0, False)]
+    stopping = Stopping("/nonexistent")
+    stopping.begin(Processes(running), me, set())
+    stopping.go_on(Processes([*running, Process(child, me, "ninja", 0, False)]), me)
+
+    assert os.waitpid(child, os.WUNTRACED | os.WNOHANG) == (0, 0)
+    os.write(waiting[1], b"x")
+    os.waitpid(child, 0)
+
+
+def test_what_begins_as_ninja_is_interrupted_is_ended() -> None:
+    """Ninja waits for it, and nobody would ever answer its launcher."""
+    with subprocess.Popen(["/bin/sleep", "600"]) as ninja, subprocess.Popen(["/bin/sleep", "601"]) as late:
+        stopping = Stopping("/nonexistent")
+        itself = Process(ninja.pid, 1, "ninja", 0, False)
+        stopping.begin(Processes([itself]), ninja.pid, set())
+        stopping.go_on(Processes([itself]), ninja.pid)
+        stopping.go_on(Processes([itself, Process(late.pid, ninja.pid, "sh", 0, False)]), ninja.pid)
+
+        assert ninja.wait(timeout=60) == -signal.SIGINT
+        assert late.wait(timeout=60) == -signal.SIGKILL

@@ -11,7 +11,7 @@ import signal
 from typing import List, Set
 
 from .jobserver import CLIENTS
-from .processes import Process, Processes
+from .processes import Process, Processes, command
 
 __all__ = ["INTERRUPTED", "Stopping"]
 
@@ -72,22 +72,27 @@ class Stopping:
 
     def go_on(self, seen: Processes, ninja: int) -> None:
         """Hold what ninja has started since, and interrupt ninja where all else has ended."""
-        if self.is_over:
-            return
         edges = seen.started(ninja)
+        if self.is_over:  # a shell that ninja interrupted as it began starts its program all the same
+            self._end(edges, seen)
+            return
         self._running &= edges
+        ninja_itself = command(ninja)
         for edge in edges - self._running:
+            if command(edge) == ninja_itself:
+                continue  # not yet its program: until it is, ninja stands still and notes nothing
             self._held.add(edge)
             for pid in [edge, *(process.pid for process in seen.below(edge))]:
                 _send(pid, signal.SIGSTOP)
         if not self._running:
             self.is_over = True
             _send(ninja, signal.SIGINT)
-            self._end_held(seen)
+            self._end(self._held, seen)
 
-    def _end_held(self, seen: Processes) -> None:
+    @staticmethod
+    def _end(edges: Set[int], seen: Processes) -> None:
         """Ninja waits for what it interrupts, and what stands still cannot obey it."""
-        for edge in self._held:
+        for edge in edges:
             for pid in [edge, *(process.pid for process in seen.below(edge))]:
                 _send(pid, signal.SIGKILL)
 
