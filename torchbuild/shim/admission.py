@@ -26,12 +26,14 @@ _MOST_EVICTIONS = 2
 class Edge:
     """One compiler that asks."""
 
-    def __init__(self, name: str, predicted: int, since: float) -> None:
+    def __init__(self, name: str, predicted: int, since: float, *, is_blind: bool = False) -> None:
         self.name, self.predicted, self.since = name, predicted, since
         self.seen = 0
         """Bytes that it holds."""
         self.most = 0
         """Bytes that it ever held."""
+        self.is_blind = is_blind
+        """Whether others than itself hold its memory: it is neither measured nor ended to make room."""
         self.is_alone = False
         """Whether nothing may run beside it."""
         self.is_lent = False
@@ -90,7 +92,7 @@ class Ledger:
         """Who is ended so that the others can go on: the youngest, where memory is nearly gone."""
         if room.available >= room.reserve // 3 or any(edge.is_evicted for edge in self.running):
             return None
-        candidates = [edge for edge in self.running if not edge.is_alone]
+        candidates = [edge for edge in self.running if not edge.is_alone and not edge.is_blind]
         return candidates[-1] if len(self.running) > 1 and candidates else None
 
     def killed(self, edge: Edge, peak: int, now: float) -> bool:

@@ -13,7 +13,17 @@
      end <tab> kilobytes <tab> exit code                 nothing
 
    What the compiler says is held back until it has ended: of a run that was killed nothing may be left, or a
-   compiler cache would keep it. The compiler is a likelier victim of the kernel than we are, or ninja. */
+   compiler cache would keep it. The compiler is a likelier victim of the kernel than we are, or ninja.
+
+   A cache whose server starts the compilers (see torchbuild.shim.sccache) is told by TORCHBUILD_CACHE, the
+   program; TORCHBUILD_BEHIND, a folder; TORCHBUILD_CALLS, a log. Then COMPILER is one of two:
+
+     /usr/bin/c++            ninja calls: we note output and source, and become `cache BEHIND/usr/bin/c++ ...`
+     BEHIND/usr/bin/c++      a script whose interpreter we are; the server calls it where it has nothing: we ask,
+                             and run /usr/bin/c++. What only preprocesses asks nobody.
+
+   The steps of nvcc are started by that server itself, where nobody can stand before them. So for a device
+   compiler we ask before the cache is asked, with a seventh word: nothing that is seen of us is its memory. */
 
 #define _GNU_SOURCE
 #include <errno.h>
@@ -100,7 +110,77 @@ static const char *value_of(char **argv, int at, const char *option, int attache
     return attached ? argv[at] + length : 0;
 }
 
-static size_t request(char *text, char **argv)
+static int has(char **argv, const char *option)
+{
+    int at;
+    for (at = 2; argv[at]; at++)
+        if (strcmp(argv[at], option) == 0)
+            return 1;
+    return 0;
+}
+
+static int compiles(char **argv)
+{
+    return has(argv, "-c") && !has(argv, "-E") && !has(argv, "-M") && !has(argv, "-MM") &&
+           !has(argv, "--dryrun");
+}
+
+static int is_device(const char *compiler)
+{
+    const char *name = strrchr(compiler, '/');
+    return strncmp(name ? name + 1 : compiler, "nvcc", 4) == 0;
+}
+
+/* Where the log of calls is, a line with folder, output and source: at its end, in one go. */
+static void note(char **argv)
+{
+    const char *path = getenv("TORCHBUILD_CALLS"), *output = "", *source = "", *found;
+    char folder[4096], text[MOST];
+    int at, file, length;
+    if (!path || !getcwd(folder, sizeof folder) || (file = open(path, O_WRONLY | O_APPEND | O_CLOEXEC)) < 0)
+        return;
+    for (at = 1; argv[at]; at++) {
+        if ((found = value_of(argv, at, "-o", 0)))
+            output = found;
+        else if ((found = value_of(argv, at, "-c", 0)))
+            source = found;
+    }
+    length = snprintf(text, sizeof text, "%s\t%s\t%s\n", folder, output, source);
+    if (length > 0 && length < (int)sizeof text) {
+        ssize_t ignored = write(file, text, (size_t)length);
+        (void)ignored;
+    }
+    close(file);
+}
+
+/* Puts the cache before the compiler where there is one for it. -1: the compiler's server calls and it is to
+   run at once; 0: nothing changed; 1: the cache stands before it now; 2: the cache calls us, argv is as without. */
+static int cached(char **argv, char **longer)
+{
+    static char stand_in[4096];
+    const char *behind = getenv("TORCHBUILD_BEHIND"), *cache = getenv("TORCHBUILD_CACHE");
+    size_t length = behind ? strlen(behind) : 0;
+    int at;
+    if (!length || !cache)
+        return 0;
+    if (strncmp(argv[1], behind, length) == 0 && argv[1][length] == '/') {
+        argv[1] += length;
+        return is_device(argv[1]) || !compiles(argv) ? -1 : 2;
+    }
+    if (snprintf(stand_in, sizeof stand_in, "%s%s", behind, argv[1]) >= (int)sizeof stand_in ||
+        access(stand_in, X_OK) != 0 || !compiles(argv))
+        return 0;
+    note(argv);
+    longer[0] = argv[0];
+    longer[1] = (char *)cache;
+    longer[2] = stand_in;
+    for (at = 2; argv[at]; at++)
+        longer[at + 1] = argv[at];
+    longer[at + 1] = 0;
+    return 1;
+}
+
+static size_t request(char *text, char **argv, int is_blind)
 {
     const char *output = "", *threads = "1", *found;
     char folder[4096];
@@ -116,8 +196,8 @@ static size_t request(char *text, char **argv)
     }
     if (!getcwd(folder, sizeof folder))
         folder[0] = 0;
-    length = snprintf(text, MOST, "ask\t%d\t%.8s\t%d\t%.4000s\t%s\t%.4000s", (int)getpid(),
-                      threads, codes, argv[1], folder, output);
+    length = snprintf(text, MOST, "ask\t%d\t%.8s\t%d\t%.4000s\t%s\t%.4000s%s", (int)getpid(),
+                      threads, codes, argv[1], folder, output, is_blind ? "\tblind" : "");
     if (length < 0 || length > MOST - 2)
         length = snprintf(text, MOST, "ask\t%d\t1\t0\t\t\t", (int)getpid());
     for (mark = 0; text[mark]; mark++)
@@ -230,17 +310,22 @@ int main(int argc, char **argv)
     static char text[MOST];
     struct sigaction forward = {.sa_handler = pass_on};
     struct rusage usage;
-    int file, errors, status;
+    int file, errors, status, is_blind = 0, before;
     size_t length;
-    char said;
+    char said, *longer[argc + 2];
     if (argc < 2) {
         say("usage: launch COMPILER ARGUMENT...\n");
         return 2;
     }
-    file = reach(getenv("TORCHBUILD_SUPERVISOR"));
+    before = cached(argv, longer);
+    if (before == 1 && !(is_blind = is_device(argv[1])))
+        become(longer);
+    file = before < 0 ? -1 : reach(getenv("TORCHBUILD_SUPERVISOR"));
     if (file < 0)
-        become(argv);
-    said = asked(file, text, request(text, argv), 1);
+        become(is_blind ? longer : argv);
+    said = asked(file, text, request(text, argv, is_blind), 1);
+    if (is_blind)
+        argv = longer;
     if (said != 'r') {
         say("torchbuild: the supervisor of this build is gone; nothing more is started\n");
         return 1;

@@ -1,7 +1,7 @@
 """The ninja that CMake finds. Probes pass through; the first real build call meets the gate.
 
 Orders come from ``order.json`` beside this package, written by the stage that starts the front end:
-``{"mode": "gate" | "build", "build_dir": …, "target": … | null, "expect": […], "statslog": …}``.
+``{"mode": "gate" | "build", "build_dir": …, "target": … | null, "expect": […], "statslog": …, "cache": …}``.
 What was found is left there as ``gate.json``, ``compile.json`` and ``samples.jsonl``. Exit codes of our own:
 90 stopped after configure as asked, 91 refused by the gate, 92 stopped after the target as asked.
 """
@@ -17,6 +17,7 @@ import time
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from .cache import parse_cache
+from .compiler_cache import CompilerCache
 from .device_flags import read_device_entries
 from .gate import compare
 from .jobserver import NINJA, allowed_jobs, without_jobs
@@ -179,8 +180,6 @@ def _build(real: str, arguments: List[str], order: Dict[str, Any]) -> int:
         targets = [order["target"]]
     options, jobs = without_jobs(options, NINJA)
     environ = dict(os.environ)
-    if order.get("statslog"):
-        environ["CCACHE_STATSLOG"] = order["statslog"]
     supervisor = Supervisor(
         allowed_jobs(jobs, environ),
         order["build_dir"],
@@ -188,15 +187,20 @@ def _build(real: str, arguments: List[str], order: Dict[str, Any]) -> int:
         os.path.join(_HERE, "peaks.jsonl"),
     )
     environ.update(supervisor.environ(os.path.join(_HERE, "launch")))
+    cache = CompilerCache(order, _HERE, supervisor.folder)
     started = time.time()
     memory = MemoryWatch(Samples(os.path.join(_HERE, "samples.jsonl")))
-    child = _start([real, *options, *targets], environ)  # before there is a second thread
-    memory.watch(child.pid, lambda: {"tokens": supervisor.jobserver.jobs})
-    supervisor.ninja = child.pid
-    supervisor.start()
-    memory.start()
-    code = _run(child)
-    memory.stop()
+    try:
+        environ.update(cache.start(_tied_to_us()))
+        child = _start([real, *options, *targets], environ)  # before there is a second thread
+        memory.watch(child.pid, lambda: {"tokens": supervisor.jobserver.jobs})
+        supervisor.ninja = child.pid
+        supervisor.start()
+        memory.start()
+        code = _run(child)
+        memory.stop()
+    finally:
+        cached = cache.stop(supervisor.asked)
     supervised = supervisor.stop()
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     _write(
@@ -209,6 +213,7 @@ def _build(real: str, arguments: List[str], order: Dict[str, Any]) -> int:
             "largest_process_bytes": usage.ru_maxrss * 1024,
             "peak_memory_bytes": memory.peak,
             **supervised,
+            **({"compiler_cache": cached} if cached else {}),
         },
     )
     if code == 0 and order.get("target"):

@@ -17,7 +17,7 @@ import sys
 import tempfile
 import threading
 import time
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Set
 
 from .admission import Edge, Ledger, Peaks
 from .budget import Budget
@@ -63,17 +63,18 @@ class Supervisor(threading.Thread):
             learned: a file that gets a line for each compiler that took something else.
         """
         super().__init__(daemon=True)
-        self._folder = tempfile.mkdtemp(prefix="tb-")
-        if len(self._folder) > _LONGEST_PATH:  # a socket's path must be short
-            os.rmdir(self._folder)
-            self._folder = tempfile.mkdtemp(prefix="tb-", dir="/tmp")
-        self.jobserver = Jobserver(self._folder, jobs)
+        self.folder = tempfile.mkdtemp(prefix="tb-")
+        """Where pipe and socket are, and what else lives as long as we do."""
+        if len(self.folder) > _LONGEST_PATH:  # a socket's path must be short
+            os.rmdir(self.folder)
+            self.folder = tempfile.mkdtemp(prefix="tb-", dir="/tmp")
+        self.jobserver = Jobserver(self.folder, jobs)
         self._build_dir = os.path.realpath(build_dir)
         self._peaks, self._ledger, self._budget = Peaks(told), Ledger(), Budget()
         self._room, self._looked = self._budget.room(), time.monotonic()
         self._total = self._room.available
         self._learned = open(learned, "a", encoding="utf-8")
-        self._path = os.path.join(self._folder, "ask")
+        self._path = os.path.join(self.folder, "ask")
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._listener.bind(self._path)
         self._listener.listen(128)
@@ -83,7 +84,9 @@ class Supervisor(threading.Thread):
         self._by_edge: Dict[int, _Client] = {}
         self._missing: List[int] = []
         self._is_over = False
-        self._counts = dict.fromkeys(("admitted", "waited", "evicted", "rerun", "lost"), 0)
+        self._counts = dict.fromkeys(("admitted", "waited", "evicted", "rerun", "lost", "blind"), 0)
+        self.asked: Set[str] = set()
+        """Outputs, absolute, whose compiler asked: what a cache had did not."""
         self.ninja = 0
         """Process of the ninja that works for us."""
 
@@ -102,7 +105,7 @@ class Supervisor(threading.Thread):
         self._is_over = True
         os.write(self._wake[1], b"x")
         self.join()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
         told = {"edges_" + name: count for name, count in self._counts.items()}
         told.update(
             jobs=self.jobserver.jobs,
@@ -184,24 +187,27 @@ class Supervisor(threading.Thread):
 
     def _obey(self, client: _Client, words: List[str]) -> None:
         word, rest = words[0], words[1:]
-        if word == "ask" and len(rest) == 6 and client.edge is None:  # noqa: PLR2004
-            self._ask(client, rest)
+        if word == "ask" and len(rest) in (6, 7) and client.edge is None:
+            self._ask(client, rest[:6], is_blind=rest[6:] == ["blind"])
         elif word == "killed" and client.edge is not None:
             self._killed(client, client.edge, int(rest[0]) * 1024)
         elif word == "end" and client.edge is not None:
             self._end(client.edge, int(rest[0]) * 1024, rest[1])
 
-    def _ask(self, client: _Client, words: List[str]) -> None:
+    def _ask(self, client: _Client, words: List[str], *, is_blind: bool) -> None:
         pid, threads, codes, program, folder, output = words
         client.pid = int(pid)
         several = int(codes) if codes.isdigit() else 0
         wanted = int(threads) if threads.isdigit() else 1
         name = os.path.join(folder, output)
+        if not is_blind:
+            self.asked.add(name)
         if name.startswith(self._build_dir + os.sep):
             name = name[len(self._build_dir) + 1 :]
         at_once = min(wanted or several, several)
         peak = self._peaks.predicted(name, os.path.basename(program), at_once)
-        client.edge = Edge(name, peak, time.monotonic())
+        client.edge = Edge(name, peak, time.monotonic(), is_blind=is_blind)
+        self._counts["blind"] += is_blind
         self._by_edge[id(client.edge)] = client
         self._ledger.waiting.append(client.edge)
         self._admit()
@@ -223,7 +229,7 @@ class Supervisor(threading.Thread):
 
     def _end(self, edge: Edge, peak: int, code: str) -> None:
         peak = max(peak, edge.most)
-        if code == "0" and self._peaks.learn(edge.name, peak):
+        if code == "0" and not edge.is_blind and self._peaks.learn(edge.name, peak):
             self._learned.write(json.dumps({"edge": edge.name, "bytes": peak}) + "\n")
             self._learned.flush()
         self._forget(edge)
@@ -267,7 +273,9 @@ class Supervisor(threading.Thread):
             return
         seen = look()
         self._room, self._looked = self._budget.room(), time.monotonic()
-        self._ledger.measured(lambda edge: seen.resident(self._by_edge[id(edge)].pid))
+        self._ledger.measured(
+            lambda edge: 0 if edge.is_blind else seen.resident(self._by_edge[id(edge)].pid)
+        )
         victim = self._ledger.to_evict(self._room)
         if victim is not None:
             victim.is_evicted = True
