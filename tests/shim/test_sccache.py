@@ -51,7 +51,7 @@ def yard(laid: Yard, tmp_path: Path) -> Yard:
     laid.write(RULES.format(launch=laid.launch))
     compilers = "CMAKE_C_COMPILER:FILEPATH=/usr/bin/gcc\nCMAKE_CXX_COMPILER:STRING=/usr/bin/g++\n"
     (laid.build / "CMakeCache.txt").write_text(compilers, encoding="utf-8")
-    (laid.shim / "cache-remote.json").unlink(missing_ok=True)
+    (laid.root / "cache-remote.json").unlink(missing_ok=True)
     order(laid, statslog=str(tmp_path / "log"))
     return laid
 
@@ -85,7 +85,7 @@ def test_a_miss_asks_and_is_measured_and_a_hit_asks_nobody(yard: Yard, tmp_path:
     assert (yard.left()["edges_admitted"], counts(yard, "cache_misses")) == (2, 2)
     assert set(yard.seen()) == {"a.o", "b.o"}
     assert min(yard.seen().values()) > 5 << 20, "cc1's memory, not a client's"
-    assert (tmp_path / "log").read_text() .count("cache_miss") == 2
+    assert (tmp_path / "log").read_text().count("cache_miss") == 2
     yard.clean()
     (tmp_path / "log").unlink()
 
@@ -94,7 +94,12 @@ def test_a_miss_asks_and_is_measured_and_a_hit_asks_nobody(yard: Yard, tmp_path:
     assert code == 0, said
     assert (yard.left()["edges_admitted"], counts(yard, "cache_hits")) == (0, 2)
     assert counts(yard, "cache_misses") == 0
-    assert sorted((tmp_path / "log").read_text().split("\n")) == ["", "# ../a.c", "# ../b.c", *["cache_hit"] * 2]
+    assert sorted((tmp_path / "log").read_text().split("\n")) == [
+        "",
+        "# ../a.c",
+        "# ../b.c",
+        *["cache_hit"] * 2,
+    ]
     assert servers() <= before, "it ended with the build"
 
 
@@ -125,7 +130,7 @@ def test_a_backend_that_is_dead_is_told_and_fails_nothing(yard: Yard, tmp_path: 
         "SCCACHE_REDIS_ENDPOINT": "redis://127.0.0.1:1",
         "SCCACHE_REDIS_PASSWORD": "s3cret-word",
     }
-    (yard.shim / "cache-remote.json").write_text(json.dumps(remote), encoding="utf-8")
+    (yard.root / "cache-remote.json").write_text(json.dumps(remote), encoding="utf-8")
 
     code, said = built(yard, tmp_path / "cache")
 
@@ -156,7 +161,7 @@ def test_a_server_that_is_killed_in_the_middle_fails_nothing(yard: Yard, tmp_pat
     compiler = tmp_path / "bin" / "gcc"
     compiler.parent.mkdir()
     compiler.write_text(
-        "#!/bin/sh\ncase \" $* \" in *' -E '*) ;; *\" -c \"*) "
+        '#!/bin/sh\ncase " $* " in *\' -E \'*) ;; *" -c "*) '
         f'[ -e {tmp_path}/began ] || {{ : >{tmp_path}/began; read x <{tmp_path}/go; }};; esac\nexec /usr/bin/gcc "$@"\n',
         encoding="utf-8",
     )
@@ -167,9 +172,10 @@ def test_a_server_that_is_killed_in_the_middle_fails_nothing(yard: Yard, tmp_pat
     with yard.start(yard.ninja, "-j1", SCCACHE_DIR=str(tmp_path / "cache")) as ninja:
         until((tmp_path / "began").exists)
         for pid in servers() - before:
-            if b"--" not in Path(f"/proc/{pid}/cmdline").read_bytes() and Path(
-                f"/proc/{pid}/cmdline"
-            ).read_bytes().count(b"\0") == 1:
+            if (
+                b"--" not in Path(f"/proc/{pid}/cmdline").read_bytes()
+                and Path(f"/proc/{pid}/cmdline").read_bytes().count(b"\0") == 1
+            ):
                 os.kill(pid, signal.SIGKILL)
         (tmp_path / "go").write_text("x", encoding="utf-8")
         said, _ = ninja.communicate(timeout=100)

@@ -8,7 +8,7 @@ from torchbuild.report.build_graph import parse_build_ninja
 from torchbuild.report.cache_calls import outcomes_by_object, parse_statslog
 from torchbuild.report.edge_times import learned
 from torchbuild.report.estimate import Checkpoint, Expected, Forecast, errors_at, undone
-from torchbuild.report.ninja_log import LogRun, UnreadableLogError, parse_ninja_log
+from torchbuild.report.ninja_log import LogEdge, LogRun, UnreadableLogError, parse_ninja_log
 
 __all__ = ["BUILD_NINJA", "NINJA_LOG", "LiveEstimate", "runs_of"]
 
@@ -118,10 +118,17 @@ class LiveEstimate:
         Args:
             statslog: what the compiler's cache said.
         """
-        runs = [run for run in runs_of(self._read(NINJA_LOG)) if run.began_ms not in self._before]
-        edges = [edge for run in runs for edge in run.edges]
+        edges = self._ran()
         outcomes = outcomes_by_object(parse_statslog(statslog), [edge.output for edge in edges])
         return learned(self._expected, edges, outcomes, has_cache=self._has_cache) if edges else None
+
+    def made(self) -> tuple[str, ...]:
+        """Outputs of edges that ran since this began."""
+        return tuple(edge.output for edge in self._ran())
+
+    def _ran(self) -> list[LogEdge]:
+        runs = [run for run in runs_of(self._read(NINJA_LOG)) if run.began_ms not in self._before]
+        return [edge for run in runs for edge in run.edges]
 
 
 def _whole(text: str) -> int:

@@ -53,15 +53,19 @@ def gate_order(expect: tuple[Expectation, ...]) -> str:
     return _text({"mode": "gate"} | _compared(expect))
 
 
-def build_order(expect: tuple[Expectation, ...], target: str | None, statslog: str | None) -> str:
+def build_order(
+    expect: tuple[Expectation, ...], target: str | None, statslog: str | None, cache: str = ""
+) -> str:
     """Compare once more, then compile all, or only `target`.
 
     Args:
         expect: what is compared.
         target: a CMake target or an object path; None for all.
         statslog: where the compiler cache writes a word for each call, absolute inside the build.
+        cache: its program; empty for none.
     """
-    return _text({"mode": "build", "target": target, "statslog": statslog} | _compared(expect))
+    order = {"mode": "build", "target": target, "statslog": statslog, "cache": cache}
+    return _text(order | _compared(expect))
 
 
 def _compared(expect: tuple[Expectation, ...]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The compiler cache of a build, whichever it is: what it is told, and what it says at the end.
 
 The order names it: ``cache``, the program, and ``statslog``, where a word for each call is left. A backend's
-variables, which may hold secrets, lie beside the order in a file that only we may read.
+variables, which may hold secrets, lie in a file that only we may read and that is there while the build runs.
 """
 
 import json
@@ -14,7 +14,7 @@ from .sccache import Sccache, compilers_of
 __all__ = ["REMOTE", "CompilerCache"]
 
 REMOTE = "cache-remote.json"
-"""Beside the order."""
+"""Beside the folder of the order."""
 _STAND_INS = "behind"
 
 
@@ -67,7 +67,7 @@ class CompilerCache:
 
     def _remote(self) -> Dict[str, str]:
         try:
-            with open(os.path.join(self._here, REMOTE), encoding="utf-8") as handle:
+            with open(os.path.join(os.path.dirname(self._here), REMOTE), encoding="utf-8") as handle:
                 told = json.load(handle)
         except (OSError, ValueError):
             return {}
@@ -87,6 +87,5 @@ class CompilerCache:
         path = os.path.join(self._folder, "ccache.conf")
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(handle, "w", encoding="utf-8") as file:
-            # older ones know the key by its first name
-            file.write(text + "remote_storage = %s\nsecondary_storage = %s\n" % (backend, backend))
+            file.write(text + "remote_storage = %s\n" % backend)
         return {"CCACHE_CONFIGPATH": path}

@@ -1,4 +1,4 @@
-"""A server of our own for sccache, for one build: on a socket of its own, counted alone, ended with the build.
+"""A server of our own for sccache, for one build: on its own socket, counted alone, ended with the build.
 
 Its server starts the compilers, so nobody can be put before them from outside. What it takes for the compiler
 is a script of ours, ``BEHIND/usr/bin/c++``, whose interpreter is ``launch`` (see ``launch.c``): it asks the
@@ -61,7 +61,7 @@ class Sccache:
             _stand_in(place + compiler, launcher, compiler)
 
     def start(self, remote: Dict[str, str], tied: Optional[Callable[[], Any]]) -> Dict[str, str]:
-        """Start the server; what ninja, and all below it, must have in its environment. Empty: it does not run.
+        """Start the server; what ninja, and all below it, must have in its environment; empty: none runs.
 
         Args:
             remote: variables of a backend, which may hold secrets: for the server alone.
@@ -121,13 +121,13 @@ class Sccache:
             os.unlink(self._socket)
         with open(os.devnull, "r+b") as nothing:
             try:
-                server = subprocess.Popen(  # noqa: PLW1509  no threads yet
+                server = subprocess.Popen(
                     [self._program],
                     env=environ,
                     stdin=nothing,
                     stdout=nothing,
                     stderr=nothing,
-                    preexec_fn=tied,
+                    preexec_fn=tied,  # noqa: PLW1509  no threads yet
                 )
             except OSError:
                 return False
@@ -144,7 +144,7 @@ class Sccache:
         return False
 
     def _free(self, wanted: str) -> str:
-        """The directory, or one beside it where another build's server has it: it is made for one at a time."""
+        """The directory, or one beside it where another build's server has it: each is for one at a time."""
         for number in range(1, _MOST_DIRS):
             folder = wanted if number == 1 else "%s-%d" % (wanted, number)
             try:

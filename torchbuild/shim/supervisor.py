@@ -273,9 +273,7 @@ class Supervisor(threading.Thread):
             return
         seen = look()
         self._room, self._looked = self._budget.room(), time.monotonic()
-        self._ledger.measured(
-            lambda edge: 0 if edge.is_blind else seen.resident(self._by_edge[id(edge)].pid)
-        )
+        self._ledger.measured(lambda edge: 0 if edge.is_blind else seen.resident(self._by_edge[id(edge)].pid))
         victim = self._ledger.to_evict(self._room)
         if victim is not None:
             victim.is_evicted = True
