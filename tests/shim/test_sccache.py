@@ -66,7 +66,7 @@ def servers() -> set[int]:
     found = set()
     for place in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            if os.readlink(place / "exe") == PROGRAM:
+            if (place / "exe").readlink() == Path(PROGRAM):
                 found.add(int(place.name))
     return found
 
@@ -124,21 +124,17 @@ def test_its_errors_are_the_compilers(yard: Yard, tmp_path: Path) -> None:
 
 
 def test_a_backend_that_is_dead_is_told_and_fails_nothing(yard: Yard, tmp_path: Path) -> None:
-    """The build goes on with the local cache alone; the secret in the address is nowhere."""
-    remote = {
-        "SCCACHE_MULTILEVEL_CHAIN": "disk,redis",
-        "SCCACHE_REDIS_ENDPOINT": "redis://127.0.0.1:1",
-        "SCCACHE_REDIS_PASSWORD": "s3cret-word",
-    }
+    """The build goes on with the local cache alone; the address, which may be secret, is nowhere."""
+    remote = {"SCCACHE_MULTILEVEL_CHAIN": "disk,webdav", "SCCACHE_WEBDAV_ENDPOINT": "http://127.0.0.1:1"}
     (yard.root / "cache-remote.json").write_text(json.dumps(remote), encoding="utf-8")
 
     code, said = built(yard, tmp_path / "cache")
 
     told = (yard.shim / "compile.json").read_text(encoding="utf-8")
     assert code == 0, said
-    assert yard.left()["compiler_cache"]["backend"] == "get connection from pool failed"
+    assert yard.left()["compiler_cache"]["backend"] == "send http request"
     assert counts(yard, "cache_misses") == 2
-    assert "s3cret" not in told + said
+    assert "127.0.0.1" not in told + said
 
 
 def test_a_program_that_cannot_serve_leaves_a_build_without_a_cache(yard: Yard, tmp_path: Path) -> None:
@@ -181,7 +177,7 @@ def test_a_server_that_is_killed_in_the_middle_fails_nothing(yard: Yard, tmp_pat
         said, _ = ninja.communicate(timeout=100)
 
     assert ninja.returncode == 0, said
-    assert (yard.build / "a.o").stat().st_size and (yard.build / "b.o").stat().st_size
+    assert all((yard.build / f"{name}.o").stat().st_size for name in "ab")
     until(lambda: servers() <= before)
 
 

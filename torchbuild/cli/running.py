@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from torchbuild.cli.backing import backed, backend_of, endpoints_of, marks_of, unreachable
+from torchbuild.cli.backing import backed, backend_of, endpoints_of, marks_of, silence_told
 from torchbuild.cli.builder_image import have_locked_image
 from torchbuild.cli.despite import OPEN_NETWORK
 from torchbuild.cli.dev_hints import advise_dev
@@ -155,7 +155,7 @@ def run_build(asked: Asked, places: Places, stages: tuple[Stage, ...]) -> Ended:
         store_kept_below(recipe.machine, places, tell),
         _opened(asked, recipe, there, tell, gate) as opened,
         relayed(endpoints_of(recipe.machine, backend), opened.workspace.root, told) as endpoints,
-        backed(backend, opened.lock.compiler_cache, opened.workspace.root),
+        backed(backend, opened.lock.compiler_cache, opened.workspace.root, told),
     ):
         workspace = opened.workspace
         keeper = FindingKeeper()
@@ -168,7 +168,7 @@ def run_build(asked: Asked, places: Places, stages: tuple[Stage, ...]) -> Ended:
             for waits in (opened.executor, there.downloads):
                 watch_disk(waits, recipe.machine, places, workspace.path, reporter)
             there.downloads.report_to(_passed_over(reporter))
-            told.report_to(unreachable(reporter))
+            told.report_to(silence_told(reporter))
             _tell_of_other_facts(opened.lock, reporter)
             network = _Allowed(endpoints, asked.despite)
             executor = _guarded(opened.executor, opened.lock, workspace, reporter, network)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-__all__ = ["RELAY_FOLDER", "RelayTold", "relayed"]
+__all__ = ["RELAY_FOLDER", "RelayTold", "relayed", "unreachable"]
 
 RELAY_FOLDER = "relay"
 """Where the socket files lie, below the build's root."""
@@ -100,6 +100,15 @@ def _listen(folder: Path, name: str) -> socket.socket:
 def _shut(listener: socket.socket) -> None:
     with contextlib.suppress(OSError):
         listener.shutdown(socket.SHUT_RDWR)
+
+
+def unreachable(host: str, port: int, patience_s: float = 3.0) -> str:
+    """Why nobody takes a connection there; empty where somebody does."""
+    try:
+        with socket.create_connection((host, port), timeout=patience_s):
+            return ""
+    except OSError as error:
+        return error.strerror or "it does not answer"
 
 
 class RelayTold:

@@ -19,9 +19,9 @@ def cache_pair(case: Case) -> Iterator[Preflight]:
         return
     cache, what = recipe.toolchain.compiler_cache, cached_by_recipe(recipe)
     for row in possible_pairs(cache, what):
-        if row.versions:
+        if row.versions and row.refuses:  # a doubt about some release is no news before one is known
             yield _told(row, f"{cache} {row.versions}, should the builder have it: {row.what}", is_sure=False)
-        else:
+        elif not row.versions:
             yield _told(row, f"{cache}: {row.what}", is_sure=row.refuses)
 
 

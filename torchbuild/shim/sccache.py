@@ -24,9 +24,9 @@ __all__ = ["Sccache", "compilers_of"]
 _COMPILER = re.compile(r"CMAKE_(C|CXX|CUDA)_COMPILER")
 _PROGRAMS = ("cc1", "cc1plus", "as")
 """What a driver starts for C and C++."""
-_STARTS_S = 60.0
+_STARTS_S = 20.0
 _POLL_S = 0.05
-_ENDS_S = 30.0
+_ENDS_S, _WRITES_S = 30.0, 15.0
 _MOST_DIRS = 16
 _LONGEST = 300
 
@@ -71,6 +71,9 @@ class Sccache:
         environ["SCCACHE_DIR"] = self._free(os.environ.get("SCCACHE_DIR") or self._errors + ".d")
         environ.update(SCCACHE_IDLE_TIMEOUT="0", SCCACHE_START_SERVER="1", SCCACHE_NO_DAEMON="1")
         environ.update(SCCACHE_ERROR_LOG=self._errors, SCCACHE_LOG="error")
+        environ["SCCACHE_MULTILEVEL_WRITE_ERROR_POLICY"] = (
+            "all"  # what is counted as written is so everywhere
+        )
         if remote and not self._started(dict(environ, **remote), tied):
             self._backend = self._said(remote) or "it does not answer"
         if self._server is None and not self._started(environ, tied):
@@ -96,7 +99,7 @@ class Sccache:
             asked: outputs, absolute, for which a compiler ran.
             statslog: gets the source of each call and a word, as ccache's has it.
         """
-        said = self._ask("--show-stats", "--stats-format=json") if self._server is not None else ""
+        stats = self._counted() if self._server is not None else {}
         self._ask("--stop-server")
         if self._server is not None:
             try:
@@ -109,11 +112,20 @@ class Sccache:
         if statslog is not None:
             with open(statslog, "a", encoding="utf-8") as handle:
                 handle.writelines(_words(self._calls, asked))
-        try:
-            stats = dict(json.loads(said))
-        except (ValueError, TypeError):
-            stats = {}
         return {"cache": stats, "backend": self._backend, "served": bool(stats)}
+
+    def _counted(self) -> Dict[str, Any]:
+        """What it counted, once it has kept what was compiled: it answers first, and writes then."""
+        until = time.monotonic() + _WRITES_S
+        while True:
+            try:
+                said = dict(json.loads(self._ask("--show-stats", "--stats-format=json")))
+                left = _unwritten(said["stats"])
+            except (ValueError, TypeError, KeyError):
+                return {}
+            if not left or time.monotonic() > until:
+                return said
+            time.sleep(_POLL_S)
 
     def _started(self, environ: Dict[str, str], tied: Optional[Callable[[], Any]]) -> bool:
         """Whether it listens now."""
@@ -190,6 +202,11 @@ class Sccache:
         for value in remote.values():
             said = said.replace(value, "...")
         return said
+
+
+def _unwritten(stats: Dict[str, Any]) -> int:
+    missed = sum(dict(stats["cache_misses"]["counts"]).values())
+    return max(0, int(missed - stats["cache_writes"] - stats["cache_write_errors"]))
 
 
 def _stand_in(path: str, launcher: str, compiler: str) -> None:
