@@ -103,6 +103,15 @@ def test_a_miss_asks_and_is_measured_and_a_hit_asks_nobody(yard: Yard, tmp_path:
     assert servers() <= before, "it ended with the build"
 
 
+def test_several_calls_of_ninja_are_counted_together(yard: Yard, tmp_path: Path) -> None:
+    """A front end may build and then install: the second call finds everything done, and hides nothing."""
+    assert built(yard, tmp_path / "cache")[0] == 0
+    assert built(yard, tmp_path / "cache")[0] == 0
+
+    assert counts(yard, "cache_misses") == 2
+    assert yard.left()["compiler_cache"]["served"]
+
+
 def test_another_compiler_of_the_same_version_is_another_one(yard: Yard, tmp_path: Path) -> None:
     """The cache is told the digest of the driver and of what it starts, not only a version."""
     assert built(yard, tmp_path / "cache")[0] == 0
@@ -179,6 +188,30 @@ def test_a_server_that_is_killed_in_the_middle_fails_nothing(yard: Yard, tmp_pat
     assert ninja.returncode == 0, said
     assert all((yard.build / f"{name}.o").stat().st_size for name in "ab")
     until(lambda: servers() <= before)
+
+
+def test_a_compiler_that_is_killed_behind_the_server_is_run_again(yard: Yard, tmp_path: Path) -> None:
+    """As one is that ninja started itself: the server, and the cache, see only what came of it in the end."""
+    compiler = tmp_path / "bin" / "gcc"
+    compiler.parent.mkdir()
+    compiler.write_text(
+        '#!/bin/sh\ncase " $* " in *\' -E \'*) ;; *" -c "*) '
+        f'[ -e {tmp_path}/began ] || {{ : >{tmp_path}/began; kill -9 $$; }};; esac\nexec /usr/bin/gcc "$@"\n',
+        encoding="utf-8",
+    )
+    compiler.chmod(0o755)
+    (yard.build / "CMakeCache.txt").write_text(f"CMAKE_C_COMPILER:FILEPATH={compiler}\n", encoding="utf-8")
+    yard.write(RULES.format(launch=yard.launch).replace("/usr/bin/gcc", str(compiler)))
+
+    code, said = built(yard, tmp_path / "cache")
+
+    assert code == 0, said
+    assert (tmp_path / "began").exists()
+    assert (yard.left()["edges_rerun"], yard.left()["edges_lost"]) == (1, 0)
+    assert (
+        counts(yard, "cache_misses"),
+        yard.left()["compiler_cache"]["cache"]["stats"]["compile_fails"],
+    ) == (2, 0)
 
 
 def test_a_build_that_is_killed_leaves_no_server(yard: Yard, tmp_path: Path) -> None:

@@ -50,7 +50,14 @@ class CompilerCache:
         """
         if self._server is None:
             return {}
-        return self._server.stop(asked, self._order.get("statslog"))
+        said = self._server.stop(asked, self._order.get("statslog"))
+        try:
+            with open(os.path.join(self._here, "compile.json"), encoding="utf-8") as handle:
+                before = json.load(handle)["compiler_cache"]["cache"]["stats"]
+            said["cache"]["stats"] = _together(before, said["cache"]["stats"])
+        except (OSError, ValueError, KeyError, TypeError):  # this is the first call of ninja
+            pass
+        return said
 
     def _serve(self, tied: Optional[Callable[[], Any]]) -> Dict[str, str]:
         path = os.path.join(self._order["build_dir"], "CMakeCache.txt")
@@ -89,3 +96,14 @@ class CompilerCache:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text + "remote_storage = %s\n" % backend)
         return {"CCACHE_CONFIGPATH": path}
+
+
+def _together(one: Any, other: Any) -> Any:
+    """Counts of two servers of one stage: a front end may call ninja several times."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        both = {**one, **other}
+        return {
+            name: _together(one[name], other[name]) if name in one and name in other else both[name]
+            for name in both
+        }
+    return one + other if isinstance(one, int) and isinstance(other, int) else other

@@ -47,6 +47,7 @@ static const char *const KILLED[] = {
     "internal compiler error: Killed",  /* gcc before 9 */
     "command: Killed",                  /* clang */
     "died due to signal 9",             /* nvcc */
+    "Compiler killed by signal 9",      /* sccache, of a step of nvcc */
     "virtual memory exhausted",         /* cc1plus under a limit */
     "cc1plus: out of memory allocating",
     "cc1: out of memory allocating",

@@ -139,7 +139,7 @@ class Sccache:
                     stdin=nothing,
                     stdout=nothing,
                     stderr=nothing,
-                    preexec_fn=tied,  # noqa: PLW1509  no threads yet
+                    preexec_fn=lambda: _begin(tied),  # noqa: PLW1509  no threads yet
                 )
             except OSError:
                 return False
@@ -202,6 +202,14 @@ class Sccache:
         for value in remote.values():
             said = said.replace(value, "...")
         return said
+
+
+def _begin(tied: Optional[Callable[[], Any]]) -> None:
+    """In the server, before it is one: what it starts is a likelier victim of the kernel than ninja."""
+    if tied is not None:
+        tied()
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="utf-8") as file:
+        file.write("500")
 
 
 def _unwritten(stats: Dict[str, Any]) -> int:
