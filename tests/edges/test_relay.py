@@ -12,7 +12,7 @@ import pytest
 
 from torchbuild.context import Completed
 from torchbuild.edges.guarded import GuardedExecutor
-from torchbuild.edges.relay import RELAY_FOLDER, relayed
+from torchbuild.edges.relay import RELAY_FOLDER, RelayTold, relayed, unreachable
 from torchbuild.errors import StageError, UsageError
 from torchbuild.model.command import Command
 
@@ -113,3 +113,27 @@ def test_what_is_no_endpoint_is_refused(tmp_path: Path, text: str) -> None:
         pass
 
     assert caught.value.reference == "endpoint-invalid"
+
+
+def test_an_endpoint_that_is_down_is_told_once_and_left_alone(tmp_path: Path) -> None:
+    """A cache asks for each compilation: not each of them may wait for a server that is gone."""
+    told, heard = RelayTold(), list[tuple[str, str]]()
+    with socket.create_server(("127.0.0.1", 0)) as gone:
+        port = gone.getsockname()[1]
+    with relayed([f"127.0.0.1:{port}"], tmp_path, told):
+        for _ in range(3):
+            with socket.socket(socket.AF_UNIX) as client:
+                client.connect(str(tmp_path / RELAY_FOLDER / "0.sock"))
+                assert client.recv(1) == b""
+        told.report_to(lambda endpoint, why: heard.append((endpoint, why)))
+
+    assert heard == [(f"127.0.0.1:{port}", "Connection refused")]
+
+
+def test_whether_somebody_answers_is_seen_at_once(server: int) -> None:
+    """By a connection, without a word."""
+    with socket.create_server(("127.0.0.1", 0)) as gone:
+        port = gone.getsockname()[1]
+
+    assert unreachable("127.0.0.1", server) == ""
+    assert unreachable("127.0.0.1", port) == "Connection refused"

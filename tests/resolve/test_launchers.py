@@ -48,3 +48,14 @@ def test_the_front_end_hands_it_to_cmake(make_lock: Callable[..., Lock]) -> None
 
     assert environ["CMAKE_C_COMPILER_LAUNCHER"] == "{shim}/launch"
     assert "CMAKE_CXX_COMPILER_LAUNCHER" not in environ
+
+
+def test_it_stands_before_sccache_which_cannot_call_it() -> None:
+    """Its server starts compilers: what stands there hands them over, and asks in their place."""
+    asked = tuple(
+        expectation(f"CMAKE_{language}_COMPILER_LAUNCHER", "/usr/local/bin/sccache")
+        for language in ("C", "CXX", "CUDA")
+    )
+
+    assert set(launchers(asked).values()) == {"{shim}/launch"}
+    assert {item.value for item in launched(asked)} == {"/torchbuild/shim/launch"}

@@ -43,7 +43,34 @@ def test_a_process_that_is_not_below_ninja_is_nobody(pid: str) -> None:
     assert read_question([pid, "g++", "/", "a.o"], "/b", os.getpid()).pid == 0
 
 
-@pytest.mark.parametrize("words", [[], ["1"], ["x", "g++", "/", "a"], ["9" * 5000, "g++", "/", "a"]])
+def test_behind_a_server_both_are_known() -> None:
+    """Its compilers are measured where the server has them, and stopped by way of who waits for it."""
+    me, above = str(os.getpid()), os.getppid()
+
+    behind = read_question([me, "g++", "/b", "a.o", me], "/b", above, above)
+    assert (behind.pid, behind.client, behind.is_blind) == (os.getpid(), os.getpid(), False)
+    assert read_question([me, "g++", "/b", "a.o", "1"], "/b", above).client == 0
+    assert read_question([me, "g++", "/b", "a.o", ""], "/b", above).client == 0
+    assert read_question([me, "nvcc", "/b", "a.o", "blind"], "/b", above).is_blind
+
+
+@pytest.mark.parametrize("words", [["1", "g++", "/", "a", "²"], ["1", "g++", "/", "a", "9" * 500]])
+def test_who_waits_is_a_number_or_nobody(words: list[str]) -> None:
+    """Whatever is sent there."""
+    with contextlib.suppress(ValueError):
+        assert read_question(words, "/b", 1).client == 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [],
+        ["1"],
+        ["1", "g++", "/", "a", "", "", "", ""],
+        ["x", "g++", "/", "a"],
+        ["9" * 5000, "g++", "/", "a"],
+    ],
+)
 def test_other_words_are_refused(words: list[str]) -> None:
     """Whoever sends them is no launcher."""
     with pytest.raises(ValueError, match=r"."):

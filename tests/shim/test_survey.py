@@ -75,3 +75,13 @@ def test_a_compiler_that_does_not_say_what_it_is_is_no_crash(tmp_path: Path) -> 
 def test_the_callers_path_does_not_count() -> None:
     """Programs are looked for where a build will look for them."""
     assert _survey("env", "sh", "none")["cc"] in {"/usr/bin/env", "/bin/env"}
+
+
+def test_a_cache_is_told_with_its_version_where_one_is_there() -> None:
+    """``auto`` takes ccache first, else sccache, else none; what is not there is not told."""
+    seen = {asked: _survey("gcc", "g++", asked) for asked in ("none", "auto", "ccache", "no-such-cache")}
+
+    assert seen["none"]["launcher"] == seen["none"]["launcher_version"] == ""
+    assert seen["no-such-cache"]["launcher"] == ""
+    assert seen["auto"]["launcher"] == seen["ccache"]["launcher"] or not seen["ccache"]["launcher"]
+    assert ("ccache" in seen["auto"]["launcher_version"]) == bool(seen["auto"]["launcher"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from torchbuild.errors import LockError, StageError
-from torchbuild.model.lock import Lock
+from torchbuild.model.lock import Expectation, Lock
 from torchbuild.report.events import Found
 from torchbuild.stages import toolchain
 
@@ -275,3 +276,39 @@ def test_a_build_requirement_that_is_no_wheel_is_refused(
         toolchain.plan(lock)
 
     assert caught.value.reference == "lock-requirement-not-a-wheel"
+
+
+@pytest.mark.parametrize(
+    ("said", "despite", "outcomes"),
+    [
+        ("ccache version 4.11.2", (), ["passed"]),
+        ("sccache 0.16.0", (), None),
+        ("sccache 0.16.0", ("compiler-cache-pair",), ["passed", "warned"]),
+        ("", (), None),
+    ],
+)
+def test_the_compiler_cache_is_weighed_before_anything_is_compiled(
+    world: Any,
+    make_lock: Callable[..., Lock],
+    said: str,
+    despite: tuple[str, ...],
+    outcomes: list[str] | None,
+) -> None:
+    """One that is gone, or is known to keep wrong objects of this tree, ends the build here."""
+    wanted = Expectation(
+        reference="gate-flag", key="USE_PRECOMPILED_HEADERS", kind="switch", value="ON", why="me"
+    )
+    name = "ccache" if said.startswith("ccache") else "sccache"
+    lock = make_lock(compiler_c="gcc 14", compiler_cache=f"/usr/bin/{name}", expect=(wanted,))
+    world.executor.replies = replies(probed(cache=said))
+    context = dataclasses.replace(world.context, despite=despite)
+    plan = toolchain.plan(lock)
+    assert plan.commands[2].argv[-1] == f"/usr/bin/{name}"
+
+    if outcomes is None:
+        with pytest.raises(StageError) as caught:
+            toolchain.run(plan, context)
+        assert "toolchain-cache" in str(caught.value.why) or "2562" in str(caught.value.why)
+        return
+    found = [item for item in toolchain.run(plan, context).findings if "cache" in item.reference]
+    assert [item.outcome for item in found] == outcomes

@@ -40,6 +40,7 @@ from torchbuild.model.lock import Lock, LockedSubmodule
 from torchbuild.model.recipe import Recipe
 from torchbuild.resolve.asked import ask
 from torchbuild.resolve.assemble import Answers, Survey, build_requirements, lock_of, verify_requirements
+from torchbuild.resolve.compiler_caches import weigh_cache
 from torchbuild.resolve.glibc import run_time_glibc
 from torchbuild.resolve.late_sources import unlaid
 from torchbuild.resolve.weighed import weigh_recipe
@@ -128,16 +129,16 @@ def make_lock(recipe: Recipe, there: World, tell: Tell, *, despite: tuple[str, .
         tell(line)
     there.downloads.report_to(tell)
     with there.store.shared():
-        return _make_lock(public(recipe), there, tell)
+        return _make_lock(public(recipe), there, tell, despite)
 
 
-def _make_lock(recipe: Recipe, there: World, tell: Tell) -> Lock:
+def _make_lock(recipe: Recipe, there: World, tell: Tell, despite: tuple[str, ...]) -> Lock:
     refuse_early(recipe)
     tell("looking at the builder: " + (recipe.image.name if recipe.image else "this machine"))
     image, builder = image_to_lock(recipe, there, tell)
     managed, not_named = interpreter_to_lock(recipe, there, tell)
     survey = survey_builder(recipe, image, there.places, managed)
-    for note in survey.notes:
+    for note in (*survey.notes, *weigh_cache(recipe, survey.launcher, survey.launcher_version, despite)):
         tell(note)
     source = recipe.source
     tell(f"reading the source: {source.git or source.archive or source.path}")

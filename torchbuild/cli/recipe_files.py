@@ -18,6 +18,7 @@ from torchbuild.model.lock import Lock
 from torchbuild.model.recipe import Recipe
 from torchbuild.report.redaction import Redactor
 from torchbuild.resolve.beside import local_paths
+from torchbuild.resolve.cache_backend import filled
 from torchbuild.resolve.dev import dev_recipe
 from torchbuild.resolve.load import Loaded, load_with_places
 from torchbuild.resolve.lockfile import check_fresh, dump_lock, parse_lock
@@ -88,7 +89,13 @@ def public(recipe: Recipe) -> Recipe:
 def recipe_redactor(recipe: Recipe) -> Redactor:
     """Takes out what this user's environment and netrc hold, and the passwords in the recipe's addresses."""
     machine = recipe.machine
-    addresses = (recipe.source.git or "", machine.index_url, machine.debian_mirror, *machine.mirrors.values())
+    addresses = (
+        recipe.source.git or "",
+        machine.index_url,
+        machine.debian_mirror,
+        *machine.mirrors.values(),
+        filled(machine.cache_backend, os.environ),
+    )
     return machine_redactor({**os.environ, **{f"address {n}": text for n, text in enumerate(addresses)}})
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
+from torchbuild.cache_used import STATSLOG
 from torchbuild.cli.revisit import unknown_run
 from torchbuild.edges.atomic import write_text
 from torchbuild.edges.workspace import DirectoryWorkspace
@@ -23,7 +24,6 @@ from torchbuild.report.timeline import Timeline, timeline_of
 from torchbuild.report.timeline_html import timeline_html
 from torchbuild.report.timeline_trace import timeline_trace
 from torchbuild.resolve.orders import BUILD_DIR, SAMPLES
-from torchbuild.stages.compile import STATSLOG
 
 if TYPE_CHECKING:
     from torchbuild.cli.places import Places

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from torchbuild.cli.backing import backed, backend_of, endpoints_of, marks_of, silence_told
 from torchbuild.cli.builder_image import have_locked_image
 from torchbuild.cli.despite import OPEN_NETWORK
 from torchbuild.cli.dev_hints import advise_dev
@@ -42,7 +43,7 @@ from torchbuild.edges.guarded import GuardedExecutor
 from torchbuild.edges.live_locks import register
 from torchbuild.edges.logged import LoggedExecutor
 from torchbuild.edges.records import StageRecords
-from torchbuild.edges.relay import relayed
+from torchbuild.edges.relay import RelayTold, relayed
 from torchbuild.edges.trees import StoreTrees
 from torchbuild.edges.workspace import DirectoryWorkspace, open_workspace
 from torchbuild.errors import LockError, TorchbuildError
@@ -144,6 +145,7 @@ def run_build(asked: Asked, places: Places, stages: tuple[Stage, ...]) -> Ended:
         check_out(asked.out)
     recipe = read_recipe(asked.recipe, overrides=asked.overrides, allowed=asked.allowed, is_dev=asked.is_dev)
     clean = recipe_redactor(recipe)
+    backend, told = backend_of(recipe.machine, os.environ), RelayTold()
 
     def tell(text: str) -> None:
         sys.stderr.write(clean.redact(text) + "\n")
@@ -158,7 +160,8 @@ def run_build(asked: Asked, places: Places, stages: tuple[Stage, ...]) -> Ended:
         stopping.heard(),
         store_kept_below(recipe.machine, places, tell),
         _opened(asked, recipe, there, tell, gate) as opened,
-        relayed(recipe.machine.endpoints, opened.workspace.root) as endpoints,
+        relayed(endpoints_of(recipe.machine, backend), opened.workspace.root, told) as endpoints,
+        backed(backend, opened.lock.compiler_cache, opened.workspace.root, told),
     ):
         workspace = opened.workspace
         keeper = FindingKeeper()
@@ -173,6 +176,7 @@ def run_build(asked: Asked, places: Places, stages: tuple[Stage, ...]) -> Ended:
             there.downloads.report_to(
                 warner(reporter, Warned(stage="fetch", reference="address-passed-over", text=""))
             )
+            told.report_to(silence_told(reporter))
             waiting = (opened.executor, there.downloads)
             stopping.report_to(
                 warner(reporter, Warned(stage="", reference="stopping", text="")),
@@ -290,7 +294,7 @@ def _opened(
             keep_settings(workspace.path, machine)
             kept_lock = workspace.path / "lock.toml"
             now = (
-                *recipe.machine.endpoints,
+                *marks_of(recipe.machine, backend_of(recipe.machine, os.environ)),
                 *(OPEN_NETWORK for name in asked.despite if name == OPEN_NETWORK),
             )
             is_fresh = not kept_lock.exists()

@@ -193,6 +193,7 @@ def survey_builder(
         compiler=chosen.compiler if chosen else seen["compiler"],
         compiler_c=chosen.compiler_c if chosen else seen["compiler_c"],
         launcher=seen["launcher"],
+        launcher_version=seen.get("launcher_version", ""),
         toolkit=found.toolkit if found else {},
         notes=(f"host compiler {chosen.cxx}: {chosen.why}", *chosen.warnings) if chosen else (),
     )
@@ -276,10 +277,9 @@ def check_builder(recipe: Recipe, seen: Mapping[str, Any]) -> None:
             fix="Install that version in the builder, or change python.version.",
         )
     _require_parts(recipe.toolchain, seen)
-    if recipe.toolchain.compiler_cache != "none" and not seen["launcher"]:
-        raise _missing(
-            "compiler-cache-missing", recipe.toolchain.compiler_cache, "Install ccache in the builder."
-        )
+    asked = recipe.toolchain.compiler_cache
+    if asked not in ("none", "auto") and not seen["launcher"]:
+        raise _missing("compiler-cache-missing", asked, f"Install {asked} in the builder.")
     if seen["machine"] != recipe.target.machine:
         raise HostError(
             "machine-other",

@@ -244,6 +244,11 @@ class Machine(Documented):
     """URL prefixes and what replaces them."""
     endpoints: tuple[str, ...] = ()
     """``HOST:PORT`` that a build may reach, such as a compiler cache's server; named in its report."""
+    cache_backend: str = ""
+    """A server that machines share for the compiler cache: ``redis://HOST:PORT``, ``http://HOST:PORT/PATH``;
+    with sccache ``rediss``, ``https`` and ``memcached`` too. ``${NAME}`` stands for a variable of the
+    environment, such as a password's. What is in it enters no lock, log or report, but for scheme, host and
+    port."""
     store_max: ByteSize | None = None
     """Most that stays after a build of what was fetched, as by `torchbuild store gc`. Default: all."""
     disk_floor: ByteSize = "2 GiB"

@@ -38,8 +38,9 @@ class Toolchain(Documented):
     """Bounds for the CMake of the build environment."""
     ninja: str = ">=1.13"
     """Bounds for its ninja."""
-    compiler_cache: Literal["none", "ccache"] = "none"
-    """A compiler cache in front of the host compilers. Its directory is the machine's."""
+    compiler_cache: Literal["none", "auto", "ccache", "sccache"] = "none"
+    """A compiler cache in front of the compilers; ``auto``: ccache or else sccache, where the builder has it.
+    Its directory, and a backend that several machines share, are the machine's."""
 
 
 class Cuda(Documented):

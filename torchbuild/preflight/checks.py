@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from torchbuild.errors import ConflictError, HostError, TorchbuildError
 from torchbuild.preflight import (
+    compiler_cache,
     compilers,
     engine,
     environment,
@@ -58,6 +59,7 @@ CHECKS: Mapping[Concern, tuple[Check, ...]] = MappingProxyType(
             compilers.header_pairs,
             compilers.glibc_of_builder,
             recipe_words.build_programs,
+            compiler_cache.cache_pair,
         ),
         "engine": (engine.machine_family, engine.engine, engine.namespaces, engine.gpu_runtime),
         "space": (space.disk_rights, space.free_space, space.free_files, space.disk_kinds),

@@ -7,7 +7,8 @@ from torchbuild.knowledge.references import references
 __all__ = ["overridable"]
 
 _HERE = (
-    "build-program-bounds", "disk-files", "disk-noexec", "disk-not-writable", "disk-space",
+    "build-program-bounds", "compiler-cache-pair",
+    "disk-files", "disk-noexec", "disk-not-writable", "disk-space",
     "engine-answers", "engine-without-gpus",
     "git-here", "gpu-code-for-gpu", "headers-of-builder", "host-compiler", "installer-log-in-the-way",
     "installer-space", "interpreter-headers", "interpreter-of-recipe", "library-below-floor",

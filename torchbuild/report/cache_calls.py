@@ -1,4 +1,7 @@
-"""What the compiler's cache said of each call: ccache's ``stats_log``, joined with the edges of ninja."""
+"""What the compiler's cache said of each call: ccache's ``stats_log``, joined with the edges of ninja.
+
+Of sccache's calls our shim writes the same, with ``cache_hit`` and ``cache_miss``.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ __all__ = ["CacheCall", "Outcome", "outcomes_by_object", "parse_statslog", "sour
 
 Outcome = Literal["hit", "miss", "other", "mixed"]
 """``other``: an error, or a call that no cache takes; ``mixed``: calls of one source that differ."""
-_HITS = frozenset({"direct_cache_hit", "preprocessed_cache_hit"})
+_HITS = frozenset({"direct_cache_hit", "preprocessed_cache_hit", "cache_hit"})
 _MOST_CALLS = 1_000_000
 _OBJECT = re.compile(r"\.(?:o|obj)$")
 

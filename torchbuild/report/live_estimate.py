@@ -179,10 +179,17 @@ class LiveEstimate:
         Args:
             statslog: what the compiler's cache said.
         """
-        runs = [run for run in runs_of(self._read(NINJA_LOG)) if run.began_ms not in self._before]
-        edges = [edge for run in runs for edge in run.edges]
+        edges = self._ran()
         outcomes = outcomes_by_object(parse_statslog(statslog), [edge.output for edge in edges])
         return learned(self._expected, edges, outcomes, has_cache=self._has_cache) if edges else None
+
+    def made(self) -> tuple[str, ...]:
+        """Outputs of edges that ran since this began."""
+        return tuple(edge.output for edge in self._ran())
+
+    def _ran(self) -> list[LogEdge]:
+        runs = [run for run in runs_of(self._read(NINJA_LOG)) if run.began_ms not in self._before]
+        return [edge for run in runs for edge in run.edges]
 
 
 def _whole(text: str) -> int:

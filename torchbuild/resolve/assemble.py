@@ -50,6 +50,8 @@ class Survey(Frozen):
     """What the C compiler says it is."""
     launcher: str
     """The compiler cache, absolute; empty for none."""
+    launcher_version: str = ""
+    """What it says of its version."""
     toolkit: dict[str, str] = Field(default_factory=dict)
     """What was found of the builder's own CUDA toolkit, by name."""
     notes: tuple[str, ...] = ()

@@ -8,6 +8,7 @@ from torchbuild.errors import ConflictError
 from torchbuild.knowledge.tables import EraFact, blas_fact
 from torchbuild.model.lock import Lock
 from torchbuild.model.recipe import Recipe
+from torchbuild.resolve.compiler_caches import cache_environment
 from torchbuild.resolve.flags import definitions, flags, linker_flags, preset_environment
 from torchbuild.resolve.parts_handed import (
     Parts,
@@ -18,12 +19,6 @@ from torchbuild.resolve.parts_handed import (
 from torchbuild.resolve.variables import BASE
 
 __all__ = ["BASE", "build_environment", "extra_defines", "full_environment"]
-
-_CCACHE = {
-    "CCACHE_DIR": "{cache}/ccache",
-    # precompiled headers carry times and macros that do not change what is compiled
-    "CCACHE_SLOPPINESS": "pch_defines,time_macros,include_file_mtime,include_file_ctime",
-}
 
 
 def build_environment(
@@ -42,9 +37,8 @@ def build_environment(
     if recipe.blas is not None:
         environ["BLAS"] = blas_fact(recipe.blas.provider).blas
     if compilers.get("LAUNCHER"):
-        environ |= {
-            f"CMAKE_{lang}_COMPILER_LAUNCHER": compilers["LAUNCHER"] for lang in ("C", "CXX")
-        } | _CCACHE
+        environ |= {f"CMAKE_{lang}_COMPILER_LAUNCHER": compilers["LAUNCHER"] for lang in ("C", "CXX")}
+    environ |= cache_environment(compilers.get("LAUNCHER", ""), recipe, declared)
     environ |= {
         "PYTORCH_BUILD_VERSION": wheel_version(recipe),
         "PYTORCH_BUILD_NUMBER": str(recipe.wheel.build_number),

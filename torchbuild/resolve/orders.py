@@ -72,7 +72,11 @@ def gate_order(expect: tuple[Expectation, ...], fingerprint: Fingerprint) -> str
 
 
 def build_order(
-    expect: tuple[Expectation, ...], fingerprint: Fingerprint, target: str | None, statslog: str | None
+    expect: tuple[Expectation, ...],
+    fingerprint: Fingerprint,
+    target: str | None,
+    statslog: str | None,
+    cache: str = "",
 ) -> str:
     """Compare once more, then compile all, or only `target`.
 
@@ -81,8 +85,10 @@ def build_order(
         fingerprint: what the build tree must be made with.
         target: a CMake target or an object path; None for all.
         statslog: where the compiler cache writes a word for each call, absolute inside the build.
+        cache: its program; empty for none.
     """
-    return _text({"mode": "build", "target": target, "statslog": statslog} | _compared(expect, fingerprint))
+    order = {"mode": "build", "target": target, "statslog": statslog, "cache": cache}
+    return _text(order | _compared(expect, fingerprint))
 
 
 def _compared(expect: tuple[Expectation, ...], fingerprint: Fingerprint) -> dict[str, Any]:

@@ -33,7 +33,9 @@ _MOST_EVICTIONS = 2
 class Edge:
     """One compiler that asks."""
 
-    def __init__(self, name: str, predicted: int, since: float, threads: int = 1) -> None:
+    def __init__(
+        self, name: str, predicted: int, since: float, threads: int = 1, *, is_blind: bool = False
+    ) -> None:
         self.name, self.predicted, self.since, self.threads = name, predicted, since, threads
         self.is_guess = False
         """Whether what is expected of it is only what its like took."""
@@ -45,6 +47,8 @@ class Edge:
         """Bytes that it ever held."""
         self.has_run = False
         """Whether it was let in, and may have been killed since."""
+        self.is_blind = is_blind
+        """Whether others than itself hold its memory: it is neither measured nor ended to make room."""
         self.is_alone = False
         """Whether nothing may run beside it."""
         self.is_lent = False
@@ -143,7 +147,7 @@ class Ledger:
         is_enough = room.available >= max(room.reserve // 3, self._growth)
         if is_enough or any(edge.is_evicted for edge in self.running):
             return None
-        candidates = [edge for edge in self.running if edge.seen and not edge.is_alone]
+        candidates = [edge for edge in self.running if edge.seen and not edge.is_alone and not edge.is_blind]
         return candidates[-1] if len(self.running) > 1 and candidates else None
 
     def killed(self, edge: Edge, peak: int, now: float) -> bool:

@@ -28,6 +28,8 @@ class Client:
         self.edge: Optional[Edge] = None
         self.pid = 0
         """The launcher's; 0 where nobody knows: its compiler is not measured then, nor ended."""
+        self.stands = 0
+        """What stands for it below ninja: itself, or who waits for a cache's server that started it."""
         self._heard = b""
 
     def lines(self, got: bytes) -> Iterator[List[str]]:
@@ -53,26 +55,44 @@ class Asked(NamedTuple):
     name: str
     """Its output, relative to the build tree where it lies there."""
     threads: int
+    is_blind: bool = False
+    """Whether its memory is held by others than what is below it."""
+    client: int = 0
+    """Who waits below ninja for the cache's server that started it; 0 where no server did."""
 
 
-def read_question(words: List[str], build_dir: str, ninja: int) -> Asked:
+def read_question(words: List[str], build_dir: str, ninja: int, server: int = 0) -> Asked:
     """What stands behind ``ask``.
 
     Args:
-        words: process, program, folder and output.
+        words: process, program, folder and output; after them, where a cache's server compiles, ``blind`` or
+            the process that waits for that server.
         build_dir: what outputs are named relative to.
         ninja: process that all compilers are below.
+        server: process of a cache that compilers may be below instead; 0 for none.
 
     Raises:
         ValueError: these are no such words.
     """
-    told, program, folder, output = words
+    told, program, folder, output, *more = words
+    if len(more) > 1:
+        raise ValueError("too many words")
     name = os.path.join(folder, output)
     if name.startswith(build_dir + os.sep):
         name = name[len(build_dir) + 1 :]
     pid = number(told)
-    known = pid if is_below(pid, ninja) else 0  # it says so itself: who connected may have been a guard
-    return Asked(known, os.path.basename(program), name, threads_of(known, program, folder))
+    # it says so itself: who connected may have been a guard
+    known = pid if is_below(pid, ninja) or is_below(pid, server) else 0
+    through = "".join(more)
+    client = number(through) if through.isdigit() else 0
+    return Asked(
+        known,
+        os.path.basename(program),
+        name,
+        threads_of(known, program, folder),
+        through == "blind",
+        client if is_below(client, ninja) else 0,
+    )
 
 
 def number(text: str) -> int:

@@ -8,13 +8,27 @@
 
      we say                                              it says
      ask <tab> process <tab> program
-         <tab> folder <tab> output                       r: run
+         <tab> folder <tab> output <tab> through         r: run
      killed <tab> kilobytes                              r: run it again; f: it stays failed
      end <tab> kilobytes <tab> exit code                 nothing
 
    What the compiler says is held back until it has ended: of a run that was killed nothing may be left, or a
    compiler cache would keep it. The compiler is a likelier victim of the kernel than we are, or ninja. Where
-   the supervisor goes away the compiler is ended: nobody waits for it any more. */
+   the supervisor goes away the compiler is ended: nobody waits for it any more.
+
+   A cache whose server starts the compilers (see torchbuild.shim.sccache) is told by TORCHBUILD_CACHE, the
+   program; TORCHBUILD_BEHIND, a folder; TORCHBUILD_CALLS, a log. Then COMPILER is one of two:
+
+     /usr/bin/c++            ninja calls: we note output and source, and become `cache BEHIND/usr/bin/c++ ...`
+     BEHIND/usr/bin/c++      a script whose interpreter we are; the server calls it where it has nothing: we ask,
+                             and run /usr/bin/c++. What only preprocesses asks nobody.
+
+   The second is not below ninja. It says who is, as the fifth word: TORCHBUILD_CLIENT, which the first has set to
+   its own number, comes to it by way of the server.
+
+   The steps of nvcc are started by that server itself, where nobody can stand before them. So for a device
+   compiler we ask before the cache is asked, and the fifth word is `blind`: nothing that is seen of us is its
+   memory. */
 
 #define _GNU_SOURCE
 #include <errno.h>
@@ -40,6 +54,7 @@ static const char *const KILLED[] = {
     "died due to signal 9",             /* nvcc */
     "\nKilled\n",                       /* the shell that nvcc has start its programs */
     "terminated with signal 9",         /* collect2 and lto-wrapper */
+    "Compiler killed by signal 9",      /* sccache, of a step of nvcc */
     "virtual memory exhausted",         /* cc1plus under a limit */
     "cc1plus: out of memory allocating",
     "cc1: out of memory allocating",
@@ -131,19 +146,99 @@ static const char *plain(char *to, size_t size, const char *text)
     return to;
 }
 
-static size_t request(char *text, char **argv)
+static int has(char **argv, const char *option)
 {
-    char here[4096], folder[4096], program[4096], output[4096];
+    int at;
+    for (at = 2; argv[at]; at++)
+        if (strcmp(argv[at], option) == 0)
+            return 1;
+    return 0;
+}
+
+/* What stands beside the last of an option; empty where nothing does. */
+static const char *value_of(char **argv, const char *option)
+{
     int at, last = 0;
     for (at = 1; argv[at] && argv[at + 1]; at++)
-        if (strcmp(argv[at], "-o") == 0)
+        if (strcmp(argv[at], option) == 0)
             last = at + 1;
+    return last ? argv[last] : "";
+}
+
+static int compiles(char **argv)
+{
+    return has(argv, "-c") && !has(argv, "-E") && !has(argv, "-M") && !has(argv, "-MM") &&
+           !has(argv, "--dryrun");
+}
+
+static int is_device(const char *compiler)
+{
+    const char *name = strrchr(compiler, '/');
+    return strncmp(name ? name + 1 : compiler, "nvcc", 4) == 0;
+}
+
+/* Where the log of calls is, a line with folder, output and source: at its end, in one go. */
+static void note(char **argv)
+{
+    const char *path = getenv("TORCHBUILD_CALLS");
+    char folder[4096], text[MOST];
+    int file, length;
+    if (!path || !getcwd(folder, sizeof folder) || (file = open(path, O_WRONLY | O_APPEND | O_CLOEXEC)) < 0)
+        return;
+    length = snprintf(text, sizeof text, "%s\t%s\t%s\n", folder, value_of(argv, "-o"), value_of(argv, "-c"));
+    if (length > 0 && length < (int)sizeof text) {
+        ssize_t ignored = write(file, text, (size_t)length);
+        (void)ignored;
+    }
+    close(file);
+}
+
+/* Says whom a cache's server works for, to the one of us that it starts. */
+static void name_client(void)
+{
+    char text[16];
+    snprintf(text, sizeof text, "%d", (int)getpid());
+    setenv("TORCHBUILD_CLIENT", text, 1);
+}
+
+/* Puts the cache before the compiler where there is one for it. -1: the compiler's server calls and it is to
+   run at once; 0: nothing changed; 1: the cache stands before it now; 2: the cache calls us, argv is as without. */
+static int cached(char **argv, char **longer)
+{
+    static char stand_in[4096];
+    const char *behind = getenv("TORCHBUILD_BEHIND"), *cache = getenv("TORCHBUILD_CACHE");
+    size_t length = behind ? strlen(behind) : 0;
+    int at;
+    if (!length || !cache)
+        return 0;
+    if (strncmp(argv[1], behind, length) == 0 && argv[1][length] == '/') {
+        argv[1] += length;
+        return is_device(argv[1]) || !compiles(argv) ? -1 : 2;
+    }
+    if (snprintf(stand_in, sizeof stand_in, "%s%s", behind, argv[1]) >= (int)sizeof stand_in ||
+        access(stand_in, X_OK) != 0 || !compiles(argv))
+        return 0;
+    note(argv);
+    longer[0] = argv[0];
+    longer[1] = (char *)cache;
+    longer[2] = stand_in;
+    for (at = 2; argv[at]; at++)
+        longer[at + 1] = argv[at];
+    longer[at + 1] = 0;
+    return 1;
+}
+
+static size_t request(char *text, char **argv, const char *through)
+{
+    char here[4096], folder[4096], program[4096], output[4096];
+    const char *said = value_of(argv, "-o");
     if (!getcwd(here, sizeof here))
         here[0] = 0;
     plain(folder, sizeof folder, here);
     plain(program, sizeof program, argv[1]);
-    plain(output, sizeof output, last ? argv[last] : "");
-    return (size_t)snprintf(text, MOST, "ask\t%d\t%s\t%s\t%s\n", (int)getpid(), program, folder, output);
+    plain(output, sizeof output, said);
+    return (size_t)snprintf(text, MOST, "ask\t%d\t%s\t%s\t%s\t%.16s\n", (int)getpid(), program, folder, output,
+                            through);
 }
 
 static int aside(void)
@@ -264,17 +359,29 @@ int main(int argc, char **argv)
     static char text[MOST];
     struct sigaction forward = {.sa_handler = pass_on}, watch = {.sa_handler = heard};
     struct rusage usage;
-    int file, errors, status;
+    int file, errors, status, is_blind = 0, before;
     size_t length;
-    char said;
+    char said, *longer[argc + 2];
+    const char *through = 0;
     if (argc < 2) {
         say("usage: launch COMPILER ARGUMENT...\n");
         return 2;
     }
-    file = reach(getenv("TORCHBUILD_SUPERVISOR"));
+    before = cached(argv, longer);
+    if (before == 1 && !(is_blind = is_device(argv[1]))) {
+        name_client();
+        become(longer);
+    }
+    if (before == 2) {
+        through = getenv("TORCHBUILD_CLIENT");
+        setpgid(0, 0); /* as ninja has it for those that it starts: see end_all */
+    }
+    file = before < 0 ? -1 : reach(getenv("TORCHBUILD_SUPERVISOR"));
     if (file < 0)
-        become(argv);
-    said = asked(file, text, request(text, argv), 1);
+        become(is_blind ? longer : argv);
+    said = asked(file, text, request(text, argv, is_blind ? "blind" : through ? through : ""), 1);
+    if (is_blind)
+        argv = longer;
     if (said != 'r') {
         say("torchbuild: the supervisor of this build is gone; nothing more is started\n");
         return 1;

@@ -24,7 +24,7 @@ _CHUNK = 1 << 20
 _OUTPUT = re.compile(r"(?:^|\s)-o\s*(\S+)")
 _ARCHIVE = re.compile(r"(?:^|\s)(\S+\.a)(?:\s|$)")
 _FIRST = re.compile(r"^(?:/bin/sh -c )?(?:: && |cd \S+ && )*")
-_HITS = (b"direct_cache_hit", b"preprocessed_cache_hit")
+_HITS = (b"direct_cache_hit", b"preprocessed_cache_hit", b"cache_hit")
 _MISS = b"cache_miss"
 
 

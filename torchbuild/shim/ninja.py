@@ -1,7 +1,8 @@
 """The ninja that CMake finds. Probes pass through; the first real build call meets the gate.
 
 Orders come from ``order.json`` beside this package, written by the stage that starts the front end:
-``{"mode": "gate" | "build", "build_dir": …, "target": … | null, "expect": […], "fingerprint": {…}, …}``.
+``{"mode": "gate" | "build", "build_dir": …, "target": … | null, "expect": […], "fingerprint": {…},
+"statslog": …, "cache": …}``.
 What was found is left there as ``gate.json``, ``compile.json`` and ``samples.jsonl``. Exit codes of our own:
 90 stopped after configure as asked, 91 refused by the gate, 92 stopped after the target as asked, 95 stopped
 with what ran, because ``stop-asked`` lies there.
@@ -19,6 +20,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from . import fingerprint
 from .cache import parse_cache
+from .compiler_cache import CompilerCache
 from .device_flags import read_device_entries
 from .gate import compare
 from .jobserver import NINJA, allowed_jobs, without_jobs
@@ -220,8 +222,6 @@ def _build(real: str, arguments: List[str], order: Dict[str, Any]) -> int:
         targets = [order["target"]]
     options, jobs = without_jobs(options, NINJA)
     environ = dict(os.environ)
-    if order.get("statslog"):
-        environ["CCACHE_STATSLOG"] = order["statslog"]
     supervisor = Supervisor(
         allowed_jobs(jobs, environ),
         order["build_dir"],
@@ -231,19 +231,28 @@ def _build(real: str, arguments: List[str], order: Dict[str, Any]) -> int:
         live=Live(os.path.join(_HERE, "live.json"), order.get("statslog")),
     )
     environ.update(supervisor.environ(os.path.join(_HERE, "launch")))
+    cache = CompilerCache(order, _HERE, supervisor.folder)
     started = time.time()
     memory = MemoryWatch(Samples(os.path.join(_HERE, "samples.jsonl")))
-    child = _start([real, *options, *targets], environ, supervisor.jobserver.inherited)  # one thread as yet
-    memory.watch(child.pid, lambda: {"tokens": supervisor.jobserver.jobs})
-    supervisor.ninja = child.pid
-    supervisor.start()
-    memory.start()
-    code = _run(child)
-    memory.stop()
-    supervised = supervisor.stop()
+    try:
+        environ.update(cache.start(_tied_to_us()))
+        supervisor.server = cache.server
+        argv = [real, *options, *targets]
+        child = _start(argv, environ, supervisor.jobserver.inherited)  # one thread as yet
+        memory.watch(child.pid, lambda: {"tokens": supervisor.jobserver.jobs})
+        supervisor.ninja = child.pid
+        supervisor.start()
+        memory.start()
+        code = _run(child)
+        memory.stop()
+        supervised = supervisor.stop()  # first: what the cache's server still runs is nobody's any more
+    finally:
+        cached = cache.stop(supervisor.asked)
+        supervisor.clear()
     is_stopped = supervisor.stopping.is_over and code in INTERRUPTED
     told = {"exit_code": code, "stopped": is_stopped, "seconds": round(time.time() - started, 3)}
-    _write("compile.json", {**told, **_price(), "peak_memory_bytes": memory.peak, **supervised})
+    told.update(_price(), peak_memory_bytes=memory.peak, **supervised)
+    _write("compile.json", {**told, **({"compiler_cache": cached} if cached else {})})
     if is_stopped:
         sys.stderr.write("torchbuild: what ran is finished; stopped, as asked\n")
         return STOPPED

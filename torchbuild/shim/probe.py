@@ -1,7 +1,7 @@
 """What the build environment really is, as JSON on stdout. Run by the venv's interpreter, isolated.
 
-``python -I probe.py CC CXX CMAKE NINJA SCRATCH [SHIM]``. With SHIM, what stands before compilers and make is
-laid there.
+``python -I probe.py CC CXX CMAKE NINJA SCRATCH [SHIM [CACHE]]``. With SHIM, what stands before compilers and
+make is laid there; CACHE is a compiler cache, which is asked for its version.
 """
 
 import importlib
@@ -36,6 +36,8 @@ def main(argv: List[str]) -> int:
     seen = observe(*argv[:5])
     if argv[5:]:
         seen["launcher"] = equip(argv[0], argv[5])
+    if argv[6:]:
+        seen["cache"] = _first_line([argv[6], "--version"])
     json.dump(seen, sys.stdout, indent=1, sort_keys=True)
     return 0
 

@@ -18,12 +18,12 @@ import sys
 import tempfile
 import threading
 import time
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Set
 
 from .admission import Edge, Ledger, Peaks
 from .audit import Audit
 from .budget import Budget
-from .clients import Client, number, read_question
+from .clients import Asked, Client, number, read_question
 from .jobserver import Jobserver
 from .live import Live
 from .processes import Processes, look
@@ -40,6 +40,7 @@ _STOPPING_S = 0.05
 """The same where the build ends before its end."""
 _FRESH_S = 0.1
 _LOGGED = 160
+_MOST_ASKED = 1 << 16
 
 
 class Supervisor(threading.Thread):
@@ -66,8 +67,9 @@ class Supervisor(threading.Thread):
             live: gets what runs at each moment; None where nobody watches.
         """
         super().__init__(daemon=True)
-        self._folder = _folder()
-        self.jobserver = Jobserver(self._folder, jobs)
+        self.folder = _folder()
+        """Where pipe and socket are, and what else lives as long as we do."""
+        self.jobserver = Jobserver(self.folder, jobs)
         self._audit = Audit(self.jobserver, self._say)
         self._build_dir = os.path.realpath(build_dir)
         self._peaks, self._ledger, self._budget = Peaks(told), Ledger(jobs), Budget()
@@ -75,7 +77,7 @@ class Supervisor(threading.Thread):
         self._total = self._room.available
         self._learned = open(learned, "a", encoding="utf-8")
         self._live, self._seen = live, Processes([])
-        self._path = os.path.join(self._folder, "ask")
+        self._path = os.path.join(self.folder, "ask")
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._listener.bind(self._path)
         self._listener.listen(128)
@@ -85,11 +87,15 @@ class Supervisor(threading.Thread):
         self._most = _most_clients()
         self._by_edge: Dict[int, Client] = {}
         self._is_over = False
-        self._counts = dict.fromkeys(("admitted", "waited", "evicted", "rerun", "lost"), 0)
+        self._counts = dict.fromkeys(("admitted", "waited", "evicted", "rerun", "lost", "blind"), 0)
+        self.asked: Set[str] = set()
+        """Outputs, absolute, whose compiler asked: what a cache had did not."""
         self.stopping = Stopping(stop_mark)
         """Whether it shall end before its end."""
         self.ninja = 0
         """Process of the ninja that works for us."""
+        self.server = 0
+        """Process of a cache's server that starts compilers; 0 for none."""
 
     # --- for who starts it -----------------------------------------------------------------------------
 
@@ -102,11 +108,10 @@ class Supervisor(threading.Thread):
         return told
 
     def stop(self) -> Dict[str, int]:
-        """End it, remove pipe and socket, and tell what was done."""
+        """End it, and tell what was done; `clear` is left to do."""
         self._is_over = True
         os.write(self._wake[1], b"x")
         self.join()
-        shutil.rmtree(self._folder, ignore_errors=True)
         if self._live is not None:
             self._live.end()
         told = {"edges_" + name: count for name, count in self._counts.items()}
@@ -117,6 +122,10 @@ class Supervisor(threading.Thread):
             memory_available_bytes=self._total,
         )
         return told
+
+    def clear(self) -> None:
+        """Remove pipe and socket, and what else lies beside them."""
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     # --- serving ---------------------------------------------------------------------------------------
 
@@ -155,11 +164,11 @@ class Supervisor(threading.Thread):
         seen, waiting = look(), self._ledger.waiting
         self.jobserver.withhold()
         if is_new:
-            never = {self._by_edge[id(edge)].pid for edge in waiting if not edge.has_run}
+            never = {self._by_edge[id(edge)].stands for edge in waiting if not edge.has_run}
             count = self.stopping.begin(seen, self.ninja, never)
             self._say("stopping, as asked: %d that run are finished, and nothing begins" % count)
         for edge in list(waiting):
-            if not self.stopping.may_run(seen, self._by_edge[id(edge)].pid, has_run=edge.has_run):
+            if not self.stopping.may_run(seen, self._by_edge[id(edge)].stands, has_run=edge.has_run):
                 waiting.remove(edge)  # its launcher waits for the end
         self.stopping.go_on(seen, self.ninja)
 
@@ -227,11 +236,13 @@ class Supervisor(threading.Thread):
             self._end(client.edge, number(rest[0]) * 1024, rest[1])
 
     def _ask(self, client: Client, words: List[str]) -> None:
-        asked = read_question(words, self._build_dir, self.ninja)
+        asked = read_question(words, self._build_dir, self.ninja, self.server)
         is_claimed = any(other.pid == asked.pid for other in self._by_edge.values())
         client.pid = 0 if is_claimed else asked.pid
+        client.stands = asked.client or client.pid
         peak = self._peaks.predicted(asked.name, asked.program, asked.threads)
-        client.edge = Edge(asked.name, peak, time.monotonic(), asked.threads)
+        client.edge = Edge(asked.name, peak, time.monotonic(), asked.threads, is_blind=asked.is_blind)
+        self._note(asked)
         client.edge.is_guess = self._peaks.is_guess(asked.name, asked.program)
         self._by_edge[id(client.edge)] = client
         self._ledger.waiting.append(client.edge)
@@ -240,6 +251,12 @@ class Supervisor(threading.Thread):
         if client.edge in self._ledger.waiting:
             self._counts["waited"] += 1
         self._lend()
+
+    def _note(self, asked: Asked) -> None:
+        """For the counts, and for who tells misses of a cache from hits."""
+        self._counts["blind"] += asked.is_blind
+        if self.server and not asked.is_blind and len(self.asked) < _MOST_ASKED:
+            self.asked.add(os.path.join(self._build_dir, asked.name))
 
     def _killed(self, client: Client, edge: Edge, peak: int) -> None:
         counted = "evicted" if edge.is_evicted else "rerun"
@@ -255,7 +272,7 @@ class Supervisor(threading.Thread):
 
     def _end(self, edge: Edge, peak: int, code: str) -> None:
         peak = max(peak, edge.most)
-        if code == "0" and self._peaks.learn(edge.name, peak):
+        if code == "0" and not edge.is_blind and self._peaks.learn(edge.name, peak):
             self._learned.write(json.dumps({"edge": edge.name, "bytes": peak}) + "\n")
             self._learned.flush()
         self._forget(edge)
@@ -301,7 +318,7 @@ class Supervisor(threading.Thread):
             return
         free, seen = self.jobserver.free(), look()
         self._seen, self._room, self._looked = seen, self._budget.room(), time.monotonic()
-        self._ledger.measured(lambda edge: seen.resident(self._by_edge[id(edge)].pid))
+        self._ledger.measured(lambda edge: 0 if edge.is_blind else seen.resident(self._by_edge[id(edge)].pid))
         victim = self._ledger.to_evict(self._room)
         if victim is not None:
             victim.is_evicted = True
@@ -314,7 +331,7 @@ class Supervisor(threading.Thread):
     def _tell(self, live: Live, seen: Processes) -> None:
         """What runs now, for whoever watches."""
         waiting, jobs = self._ledger.waiting, self.jobserver.jobs
-        asked = {client.pid: client.edge for client in self._by_edge.values() if client.edge is not None}
+        asked = {client.stands: client.edge for client in self._by_edge.values() if client.edge is not None}
         idle = sum(edge.is_lent for edge in waiting)
         taken = jobs - 1 + self.jobserver.lent - self.jobserver.free() - idle
         busy = taken + bool(asked or seen.children(self.ninja))  # one runs without a token

@@ -1,6 +1,6 @@
 """What a builder has to offer, as JSON on stdout. Run at lock time by a candidate interpreter, isolated.
 
-``python -I survey.py CC CXX CACHE`` with CACHE ``none`` for no compiler cache.
+``python -I survey.py CC CXX CACHE`` with CACHE ``none`` for no compiler cache, ``auto`` for what is there.
 """
 
 import json
@@ -10,11 +10,12 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from typing import Dict, List
+from typing import Dict, List, Tuple
 
 __all__ = ["main", "survey"]
 
 _PATH = "/usr/local/bin:/usr/bin:/bin"
+_CACHES: Dict[str, Tuple[str, ...]] = {"none": (), "auto": ("ccache", "sccache")}
 
 
 def main(argv: List[str]) -> int:
@@ -27,6 +28,7 @@ def main(argv: List[str]) -> int:
 def survey(cc: str, cxx: str, cache: str) -> Dict[str, str]:
     """Interpreter, C library, compilers."""
     c, compiler = _find(cc), _find(cxx)
+    launcher = next(filter(None, map(_find, _CACHES.get(cache, (cache,)))), "")
     return {
         # of a virtual environment, the interpreter behind it: another file where it was made with copies
         "executable": os.path.realpath(getattr(sys, "_base_executable", "") or sys.executable),
@@ -39,7 +41,8 @@ def survey(cc: str, cxx: str, cache: str) -> Dict[str, str]:
         "cxx": compiler,
         "compiler": _first_line(compiler),
         "compiler_c": _first_line(c),
-        "launcher": "" if cache == "none" else _find(cache),
+        "launcher": launcher,
+        "launcher_version": _first_line(launcher),
         "include": sysconfig.get_paths()["include"],
         "venv": "yes" if _has_venv() else "",
         "headers": "yes"

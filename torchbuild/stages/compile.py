@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from torchbuild.cache_used import SHIM_SAYS, STATSLOG, cache_evidence, cache_used, hits_told, warm_key
 from torchbuild.compile_learned import keep_peaks, keep_times, kept_peaks
 from torchbuild.compile_watch import MOST_EVIDENCE, CompileWatch
 from torchbuild.context import Completed, Context
@@ -47,19 +48,10 @@ __all__ = ["NAME", "REVISION", "Plan", "Result", "plan", "restore", "run"]
 
 NAME = "compile"
 REVISION = 1
-STATSLOG = "{work}/tmp/ccache-stats.log"
 INSTALLED = f"{BUILD_DIR}/install_manifest.txt"
 """What CMake's install step laid, one path a line."""
 _PACKED = ("build/lib.*", "build/bdist.*", "*.egg-info")
 """Where setuptools collects what it packs. It only ever adds; ``build/lib`` without a suffix is CMake's."""
-_CACHE_WORDS = (
-    "direct_cache_hit",
-    "preprocessed_cache_hit",
-    "cache_miss",
-    "error",
-    "unsupported",
-    "called_for_link",
-)
 
 
 class Plan(StagePlan):
@@ -69,8 +61,10 @@ class Plan(StagePlan):
     """What the gate compares again, in case configure ran anew."""
     fingerprint: Fingerprint
     """What the build tree must be made with."""
-    compiler_cache: bool
-    """Whether compilers go through a cache."""
+    compiler_cache: str
+    """The cache that compilers go through; empty for none."""
+    warm: str
+    """By what it is known that a cache should have all of this."""
     gpu_archs: tuple[str, ...]
     """Architectures that each device object is for; empty for a CPU build."""
     edge_times: str
@@ -93,7 +87,8 @@ def plan(lock: Lock) -> Plan:
         commands=(front_end(lock),),
         expect=launched(lock.expect),
         fingerprint=fingerprint_of(lock),
-        compiler_cache=lock.compiler_cache != "none",
+        compiler_cache="" if lock.compiler_cache == "none" else lock.compiler_cache,
+        warm=warm_key(lock),
         gpu_archs=lock.gpu_archs,
         edge_times="{cache}/" + times_name(lock.compiler, lock.gpu_archs),
         compilers=compilers_of(lock),
@@ -120,10 +115,11 @@ def run(plan: Plan, context: Context) -> Result:
         if not context.is_dev:  # there ninja is asked each time
             context.records.watch("configure", (BUILD_DIR,))
     findings += _device_code(plan, context, is_whole=not built.stopped)
-    evidence = _evidence(built, context)
+    findings += cache_used(plan.compiler_cache, plan.warm, built.usage, built.watch.estimate.made(), context)
+    evidence = _evidence(built, context, plan.compiler_cache)
     what = f"stopped after {context.target}, as asked" if built.stopped else f"{built.watch.total} edges"
     return Result(
-        summary=what + _hits(evidence),
+        summary=what + hits_told(evidence),
         findings=findings,
         evidence=tuple(sorted(evidence.items())),
         stopped=built.stopped,
@@ -187,7 +183,8 @@ def _built(plan: Plan, context: Context) -> _Built:
     for path in ("{dist}", "{work}/home", "{work}/tmp"):
         trees.make(inside(path))
     statslog = expand(STATSLOG) if plan.compiler_cache else None
-    trees.write(inside(ORDER), build_order(plan.expect, plan.fingerprint, context.target, statslog))
+    order = build_order(plan.expect, plan.fingerprint, context.target, statslog, plan.compiler_cache)
+    trees.write(inside(ORDER), order)
     trees.write(inside(EXPECTED), expected(plan.compilers, kept_peaks(context)))
     watch = CompileWatch(context, _estimate(plan, context))
     log = context.workspace.logs / f"{NAME}.log"
@@ -215,7 +212,7 @@ def _estimate(plan: Plan, context: Context) -> LiveEstimate:
     return LiveEstimate(
         lambda name: read(inside(f"{BUILD_DIR}/{name}")),
         edge_times(read(inside(plan.edge_times)), edge_guesses()),
-        has_cache=plan.compiler_cache,
+        has_cache=bool(plan.compiler_cache),
         jobs=int(jobs) if jobs.isdecimal() else 0,
         target=context.target,
         running=lambda: running_edges(read(inside(LIVE))),
@@ -245,12 +242,13 @@ def _packed_before(context: Context) -> Iterator[Path]:
                 yield place
 
 
-def _evidence(built: _Built, context: Context) -> dict[str, str]:
+def _evidence(built: _Built, context: Context, cache: str) -> dict[str, str]:
+    apart = ("exit_code", "stopped", SHIM_SAYS)
     return {
         "edges": str(built.watch.total),
         "wall_seconds": f"{built.done.seconds:.1f}",
-        **{name: str(value) for name, value in built.usage.items() if name not in ("exit_code", "stopped")},
-        **_cache_statistics(context.trees.read(context.workspace.inside(STATSLOG)) or ""),
+        **{name: str(value) for name, value in built.usage.items() if name not in apart},
+        **cache_evidence(cache, built.usage, context),
         **built.watch.estimate.evidence(),
     }
 
@@ -303,15 +301,3 @@ def _usage(text: str | None) -> dict[str, Any]:
     except (ValueError, RecursionError):
         return {}
     return usage if isinstance(usage, dict) else {}
-
-
-def _cache_statistics(text: str) -> dict[str, str]:
-    """Counts of ccache's own words over the compile edges alone; configure's probes are not in them."""
-    words = text.splitlines()
-    return {f"cache_{word}": str(words.count(word)) for word in _CACHE_WORDS if word in words}
-
-
-def _hits(evidence: dict[str, str]) -> str:
-    hits = sum(int(evidence.get(f"cache_{kind}_cache_hit", 0)) for kind in ("direct", "preprocessed"))
-    calls = hits + int(evidence.get("cache_cache_miss", 0))
-    return f", {hits} of {calls} compiler calls from the cache" if calls else ""

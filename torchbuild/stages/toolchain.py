@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import posixpath
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from packaging.version import InvalidVersion
 
 from torchbuild.context import Completed, Context
 from torchbuild.errors import LockError, StageError
+from torchbuild.knowledge.compiler_caches import Cached, bad_pairs, cache_version
 from torchbuild.knowledge.own_sources import sources_digest
 from torchbuild.model.artifact import Artifact
 from torchbuild.model.command import BUILD_ROOT, Command
@@ -20,6 +22,7 @@ from torchbuild.model.lock import Lock, LockedPython
 from torchbuild.model.part import PARTS
 from torchbuild.model.stage import StagePlan, StageResult, lock_part, stage_key
 from torchbuild.parts_made import clear_parts, prove_part, settled
+from torchbuild.resolve.compiler_caches import cached_by_lock
 from torchbuild.resolve.frontend import VENV_PYTHON, install_command, plain, requirement_lines
 from torchbuild.resolve.orders import TOOLS, printed_document
 from torchbuild.resolve.part_kinds import wanted_of
@@ -45,6 +48,8 @@ _OF_PARTS = (
 )
 _LAUNCHER = "shim/launch.c"
 """What is compiled to stand in front of compilers."""
+_CACHES = "knowledge/data/compiler_caches.toml"
+"""What a compiler cache is weighed by."""
 _NUMPY = "knowledge/data/numpy.toml"
 """What the NumPy of the build environment is weighed by."""
 SHIM = f"""#!{BUILD_ROOT}/venv/bin/python -IS
@@ -76,6 +81,10 @@ class Plan(StagePlan):
     """What they are compared with."""
     torch: str
     """Public version of the wheel; empty for another package."""
+    cache: str
+    """The compiler cache, absolute; empty for none."""
+    cached: Cached
+    """What is compiled through it."""
     has_image: bool
     """Whether an image pins what the lock does not: the compilers' and the interpreter's own files."""
 
@@ -87,12 +96,17 @@ class Result(StageResult):
 def plan(lock: Lock) -> Plan:
     """Make the venv, install by hash, probe."""
     probe = ("{shim}/torchbuild_shim/probe.py", lock.cc, lock.cxx, "{venv}/bin/cmake", "{shim}/ninja-real")
-    fields = ("python", "cc", "cxx", "compiler", "compiler_c", "image", "build_requires", "epoch")
+    fields = (
+        "python", "cc", "cxx", "compiler", "compiler_c", "compiler_cache", "image", "build_requires", "epoch",
+    )  # fmt: skip
+    cache = "" if lock.compiler_cache == "none" else lock.compiler_cache
     inputs = lock_part(lock, *fields) | {
         "shim": sources_digest("shim", _LAUNCHER),
         "numpy": sources_digest(_NUMPY),
     }
     parts = planned_parts(lock, VENV_PYTHON, plain(lock).environ)
+    if cache:
+        inputs |= {"caches": sources_digest(_CACHES)}
     if lock.parts:
         inputs |= lock_part(lock, "parts", "gpu_archs") | _judging(lock, parts)
     return Plan(
@@ -103,7 +117,7 @@ def plan(lock: Lock) -> Plan:
         commands=(
             plain(lock, lock.python.executable, "-I", "-m", "venv", "--without-pip", "--clear", "{venv}"),
             install_command(lock, VENV_PYTHON, REQUIREMENTS),
-            plain(lock, VENV_PYTHON, "-I", *probe, "{work}/tmp/probe", "{shim}"),
+            plain(lock, VENV_PYTHON, "-I", *probe, "{work}/tmp/probe", "{shim}", *([cache] if cache else [])),
             *(command for item in parts for step in item.steps for command in step.commands),
         ),
         requirements=requirement_lines(f"{BUILD_ROOT}/inputs/build", lock.build_requires),
@@ -114,6 +128,8 @@ def plan(lock: Lock) -> Plan:
         parts=parts,
         wanted=wanted_of(lock),
         torch=lock.wheel.public_version if lock.wheel.package == "torch" else "",
+        cache=cache,
+        cached=cached_by_lock(lock),
         has_image=lock.image is not None,
     )
 
@@ -146,6 +162,7 @@ def run(plan: Plan, context: Context) -> Result:
     _lay_shim(context)
     seen = _probe(plan, context)
     findings += settled(tuple(_judge(plan, seen)), "toolchain-probe", context)
+    findings += settled(_cache(plan, seen.get("cache", ""), context), "toolchain-probe", context)
     findings += _proven(plan, context, is_before=False)
     findings += settled(_numpy(plan), "toolchain-probe", context)
     files = (*seen["files"], *_of_the_machine(plan))
@@ -280,6 +297,33 @@ def _launcher(why: str) -> tuple[Finding, ...]:
         return ()
     what = "compilers are started without a look at memory: their launcher cannot be compiled"
     return (Finding(reference="toolchain-launcher", outcome="warned", what=what, seen=why),)
+
+
+def _cache(plan: Plan, said: str, context: Context) -> tuple[Finding, ...]:
+    """That it runs, and what is known against its release with what is compiled here."""
+    if not plan.cache:
+        return ()
+    name = posixpath.basename(plan.cache)
+    what = f"compiler cache {plan.cache}"
+    if not said:
+        wanted = "a program that says its version"
+        return (
+            Finding(reference="toolchain-cache", outcome="failed", what=what, seen="none", wanted=wanted),
+        )
+    is_despite = "compiler-cache-pair" in context.despite
+    return (
+        Finding(reference="toolchain-cache", outcome="passed", what=what, seen=said),
+        *(
+            Finding(
+                reference="compiler-cache-pair",
+                outcome="failed" if row.refuses and not is_despite else "warned",
+                what=f"{what}: {row.what}",
+                seen=said,
+                wanted=f"{row.fix} ({row.source})",
+            )
+            for row in bad_pairs(name, cache_version(said), plan.cached)
+        ),
+    )
 
 
 def _numpy(plan: Plan) -> tuple[Finding, ...]:

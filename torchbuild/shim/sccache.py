@@ -1,0 +1,280 @@
+"""A server of our own for sccache, for one build: on its own socket, counted alone, ended with the build.
+
+Its server starts the compilers, so nobody can be put before them from outside. What it takes for the compiler
+is a script of ours, ``BEHIND/usr/bin/c++``, whose interpreter is ``launch`` (see ``launch.c``): it asks the
+supervisor and runs the real one. Its text names the digest of the compiler's programs, since the cache tells
+compilers apart by the bytes of what it starts.
+"""
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import time
+from typing import Any, Callable, Dict, Iterator, List, Optional, Set, TextIO
+
+from .cache import Entry
+
+__all__ = ["Sccache", "compilers_of"]
+
+_COMPILER = re.compile(r"CMAKE_(C|CXX|CUDA)_COMPILER")
+_PROGRAMS = ("cc1", "cc1plus", "as")
+"""What a driver starts for C and C++."""
+_STARTS_S = 20.0
+_POLL_S = 0.05
+_ENDS_S, _WRITES_S = 30.0, 15.0
+_MOST_DIRS = 16
+_LONGEST = 300
+
+
+def compilers_of(entries: Dict[str, Entry]) -> List[str]:
+    """Absolute paths of the compilers that CMake chose."""
+    found = (entry.value for key, entry in entries.items() if _COMPILER.fullmatch(key))
+    return sorted({path for path in found if path.startswith("/")})
+
+
+class Sccache:
+    """One server.
+
+    Args:
+        program: sccache.
+        folder: short, our own, removed by whoever made it: there are socket and error log.
+        place: where stand-ins for compilers are laid, at the same path in every workspace.
+        launcher: their interpreter.
+        compilers: absolute paths.
+    """
+
+    def __init__(self, program: str, folder: str, place: str, launcher: str, compilers: List[str]) -> None:
+        self._program, self._place = program, place
+        self._socket = os.path.join(folder, "sccache")
+        self._errors = os.path.join(folder, "sccache.log")
+        self._calls = os.path.join(folder, "sccache-calls")
+        self._server: Optional["subprocess.Popen[bytes]"] = None
+        self._lock: Optional[TextIO] = None
+        self._backend = ""
+        """Why the backend is not used."""
+        for compiler in compilers:
+            _stand_in(place + compiler, launcher, compiler)
+
+    @property
+    def pid(self) -> int:
+        """The server's; 0 where none runs."""
+        return self._server.pid if self._server is not None else 0
+
+    def start(self, remote: Dict[str, str], tied: Optional[Callable[[], Any]]) -> Dict[str, str]:
+        """Start the server; what ninja, and all below it, must have in its environment; empty: none runs.
+
+        Args:
+            remote: variables of a backend, which may hold secrets: for the server alone.
+            tied: what makes a child end as soon as we do.
+        """
+        environ = dict(os.environ, SCCACHE_SERVER_UDS=self._socket, SCCACHE_CONF=os.devnull)
+        environ["SCCACHE_DIR"] = self._free(os.environ.get("SCCACHE_DIR") or self._errors + ".d")
+        environ.update(SCCACHE_IDLE_TIMEOUT="0", SCCACHE_START_SERVER="1", SCCACHE_NO_DAEMON="1")
+        environ.update(SCCACHE_ERROR_LOG=self._errors, SCCACHE_LOG="error")
+        environ["SCCACHE_MULTILEVEL_WRITE_ERROR_POLICY"] = (
+            "all"  # what is counted as written is so everywhere
+        )
+        if remote and not self._started(dict(environ, **remote), tied):
+            self._backend = self._said(remote) or "it does not answer"
+        if self._server is None and not self._started(environ, tied):
+            return {}
+        with open(self._calls, "w", encoding="utf-8"):
+            pass
+        return {
+            "SCCACHE_SERVER_UDS": self._socket,
+            "SCCACHE_CONF": os.devnull,
+            "SCCACHE_DIR": environ["SCCACHE_DIR"],
+            # a server that is killed fails no compilation, and one that a client starts then does not stay
+            "SCCACHE_IGNORE_SERVER_IO_ERROR": "1",
+            "SCCACHE_IDLE_TIMEOUT": "30",
+            "TORCHBUILD_CACHE": self._program,
+            "TORCHBUILD_BEHIND": self._place,
+            "TORCHBUILD_CALLS": self._calls,
+        }
+
+    def stop(self, asked: Set[str], statslog: Optional[str]) -> Dict[str, Any]:
+        """End it, whatever state it is in; what it counted, and why its backend was not used.
+
+        Args:
+            asked: outputs, absolute, for which a compiler ran.
+            statslog: gets the source of each call and a word, as ccache's has it.
+        """
+        stats = self._counted() if self._server is not None else {}
+        self._ask("--stop-server")
+        if self._server is not None:
+            try:
+                self._server.wait(_ENDS_S)
+            except subprocess.TimeoutExpired:
+                self._server.kill()
+                self._server.wait()
+        if self._lock is not None:
+            self._lock.close()
+        if statslog is not None:
+            with open(statslog, "a", encoding="utf-8") as handle:
+                handle.writelines(_words(self._calls, asked))
+        return {"cache": stats, "backend": self._backend, "served": bool(stats)}
+
+    def _counted(self) -> Dict[str, Any]:
+        """What it counted, once it has kept what was compiled: it answers first, and writes then."""
+        until = time.monotonic() + _WRITES_S
+        while True:
+            try:
+                said = dict(json.loads(self._ask("--show-stats", "--stats-format=json")))
+                left = _unwritten(said["stats"])
+            except (ValueError, TypeError, KeyError):
+                return {}
+            if not left or time.monotonic() > until:
+                return said
+            time.sleep(_POLL_S)
+
+    def _started(self, environ: Dict[str, str], tied: Optional[Callable[[], Any]]) -> bool:
+        """Whether it listens now."""
+        with contextlib.suppress(OSError):
+            os.unlink(self._socket)
+        with open(os.devnull, "r+b") as nothing:
+            try:
+                server = subprocess.Popen(
+                    [self._program],
+                    env=environ,
+                    stdin=nothing,
+                    stdout=nothing,
+                    stderr=nothing,
+                    preexec_fn=lambda: _begin(tied),  # noqa: PLW1509  no threads yet
+                )
+            except OSError:
+                return False
+        until = time.monotonic() + _STARTS_S
+        while time.monotonic() < until:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                server.wait(_POLL_S)
+                return False
+            if os.path.exists(self._socket):
+                self._server = server
+                return True
+        server.kill()
+        server.wait()
+        return False
+
+    def _free(self, wanted: str) -> str:
+        """The directory, or one beside it where another build's server has it: each is for one at a time."""
+        for number in range(1, _MOST_DIRS):
+            folder = wanted if number == 1 else "%s-%d" % (wanted, number)
+            try:
+                os.makedirs(folder, exist_ok=True)
+                handle = open(folder + ".lock", "w", encoding="utf-8")
+            except OSError:
+                return folder
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                handle.close()
+                continue
+            self._lock = handle
+            return folder
+        return wanted
+
+    def _ask(self, *words: str) -> str:
+        environ = dict(os.environ, SCCACHE_SERVER_UDS=self._socket, SCCACHE_CONF=os.devnull)
+        if not os.path.exists(self._socket):  # asked without one, it would start another
+            return ""
+        try:
+            done = subprocess.run(
+                [self._program, *words],
+                env=environ,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                timeout=_ENDS_S,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return ""
+        return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else ""
+
+    def _said(self, remote: Dict[str, str]) -> str:
+        """The first line of its error log that tells something, without the backend's words in it."""
+        try:
+            with open(self._errors, encoding="utf-8", errors="replace") as handle:
+                text = handle.read(65536)
+        except OSError:
+            return ""
+        found = re.search(r"(?:read|write|stat|check) failed[^\n]*? => ([^\n]+)", text)
+        said = found.group(1).strip()[:_LONGEST] if found else ""
+        for value in remote.values():
+            said = said.replace(value, "...")
+        return said
+
+
+def _begin(tied: Optional[Callable[[], Any]]) -> None:
+    """In the server, before it is one: what it starts is a likelier victim of the kernel than ninja."""
+    if tied is not None:
+        tied()
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="utf-8") as file:
+        file.write("500")
+
+
+def _unwritten(stats: Dict[str, Any]) -> int:
+    missed = sum(dict(stats["cache_misses"]["counts"]).values())
+    return max(0, int(missed - stats["cache_writes"] - stats["cache_write_errors"]))
+
+
+def _stand_in(path: str, launcher: str, compiler: str) -> None:
+    """A script that is the same in every workspace for the same programs behind it."""
+    text = "#!%s\n# %s\n" % (launcher, _identity(compiler))
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path + ".tmp", "w", encoding="utf-8") as handle:
+        handle.write(text)
+    os.chmod(path + ".tmp", 0o755)  # noqa: S103  as programs are
+    os.replace(path + ".tmp", path)
+
+
+def _identity(compiler: str) -> str:
+    digest = hashlib.sha256()
+    for path in _files(compiler):
+        digest.update(path.encode("utf-8", "surrogateescape") + b"\0")
+        with contextlib.suppress(OSError), open(path, "rb") as handle:
+            for block in iter(lambda: handle.read(1 << 20), b""):
+                digest.update(block)
+    return digest.hexdigest()
+
+
+def _files(compiler: str) -> Iterator[str]:
+    """The driver, and what it starts: it stays the same where only those are replaced."""
+    yield compiler
+    if os.path.basename(compiler).startswith("nvcc"):  # the server itself starts, and tells apart, its steps
+        return
+    for name in _PROGRAMS:
+        try:
+            done = subprocess.run(
+                [compiler, "-print-prog-name=" + name],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                timeout=60,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return
+        path = done.stdout.decode("utf-8", "replace").strip()
+        found = shutil.which(path)
+        if found:
+            yield os.path.realpath(found)
+
+
+def _words(calls: str, asked: Set[str]) -> Iterator[str]:
+    """Of a device compiler's calls nobody knows; of others, that the compiler ran is a miss."""
+    try:
+        with open(calls, encoding="utf-8", errors="replace") as handle:
+            lines = handle.read().split("\n")
+    except OSError:
+        return
+    for line in lines:
+        folder, _, rest = line.partition("\t")
+        output, _, source = rest.partition("\t")
+        if source:
+            name = os.path.join(folder, output)
+            word = "cache_miss" if name in asked else "cache_hit"
+            yield "# %s\n%s\n" % (source, "unknown" if source.endswith(".cu") else word)
