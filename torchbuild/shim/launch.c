@@ -8,12 +8,17 @@
 
      we say                                              it says
      ask <tab> process <tab> threads <tab> codes
-         <tab> program <tab> folder <tab> output        r: run
+         <tab> program <tab> folder <tab> output
+         <tab> why it must be compiled here              r: run; dNAME=VALUE <newline>: send it away
+     back <tab> exit code <tab> what was said            r or d, as before: it was sent away and not compiled
      killed <tab> kilobytes                              r: run it again; f: it stays failed
      end <tab> kilobytes <tab> exit code                 nothing
 
    What the compiler says is held back until it has ended: of a run that was killed nothing may be left, or a
-   compiler cache would keep it. The compiler is a likelier victim of the kernel than we are, or ninja. */
+   compiler cache would keep it. The compiler is a likelier victim of the kernel than we are, or ninja.
+
+   TORCHBUILD_AWAY names the program that sends a compile to another machine, with NAME=VALUE in its environment;
+   it stands before the compiler. What must be the same wherever it is compiled, and is not, stays here. */
 
 #define _GNU_SOURCE
 #include <errno.h>
@@ -87,6 +92,19 @@ static char asked(int file, const char *text, size_t length, int waits)
     return got == 1 ? letter : 0;
 }
 
+/* What stands behind the letter, up to the end of its line. */
+static void rest_of(int file, char *text, size_t size)
+{
+    size_t length = 0;
+    ssize_t got;
+    while ((got = read(file, text + length, 1)) != 0)
+        if (got > 0 && (text[length] == '\n' || ++length == size - 1))
+            break;
+        else if (got < 0 && errno != EINTR)
+            break;
+    text[length] = 0;
+}
+
 /* A value that stands beside its option or is attached to it. */
 static const char *value_of(char **argv, int at, const char *option, int attached)
 {
@@ -98,6 +116,82 @@ static const char *value_of(char **argv, int at, const char *option, int attache
     if (argv[at][length] == '=')
         return argv[at] + length + 1;
     return attached ? argv[at] + length : 0;
+}
+
+static int begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+static int ends_in(const char *text, const char *const *endings)
+{
+    size_t length = strlen(text);
+    for (; *endings; endings++)
+        if (length > strlen(*endings) && strcmp(text + length - strlen(*endings), *endings) == 0)
+            return 1;
+    return 0;
+}
+
+/* Options that make the object another one elsewhere, or leave something beside it. */
+static const char *odd(const char *option, int *debug, int *lto)
+{
+    static const char *const PLAIN[] = {
+        "-E", "-S", "-M", "-MM", "-fprofile", "-ftest-coverage", "--coverage", "-coverage", "-fplugin", "-specs",
+        "-save-temps", "-frecord-gcc-switches", "-grecord-gcc-switches", "-fdump-", "-ftime-trace", "-fmodule",
+        "-frandom-seed", "-Wa,-a", "-wrapper", "-B", "--sysroot", "-fauto-profile", "-include-pch", "-emit-", "@", 0,
+    };
+    int at;
+    if (option[0] == '-' && option[1] == 'm' && strstr(option, "=native"))
+        return "native";
+    if (begins(option, "-flto"))
+        *lto = 1;
+    else if (strcmp(option, "-fno-lto") == 0)
+        *lto = 0;
+    else if (strcmp(option, "-g0") == 0 || strcmp(option, "-ggdb0") == 0)
+        *debug = 0;
+    else if (begins(option, "-g") && !begins(option, "-gno-"))
+        *debug = 1;
+    for (at = 0; PLAIN[at]; at++)
+        if (strcmp(option, PLAIN[at]) == 0 || (strlen(PLAIN[at]) > 3 && begins(option, PLAIN[at])))
+            return "option";
+    return option[0] == '@' ? "option" : "";
+}
+
+/* Why another machine may not compile it; empty where one may. */
+static const char *stays(char **argv)
+{
+    static const char *const WITH_VALUE[] = {"-o", "-I", "-D", "-U", "-MF", "-MT", "-MQ", "-isystem", "-idirafter",
+                                             "-iquote", "-include", "-imacros", "-isysroot", "-Xpreprocessor", 0};
+    static const char *const CODE[] = {".c", ".cc", ".cpp", ".cxx", ".c++", ".C", ".cp", ".CPP", 0};
+    static const char *const ASSEMBLY[] = {".s", ".S", ".asm", ".sx", 0};
+    const char *program = strrchr(argv[1], '/'), *word, *why = "";
+    int at, value, sources = 0, compiles = 0, debug = 0, lto = 0;
+    if (strstr(program ? program : argv[1], "nvcc"))
+        return "nvcc";
+    for (at = 2; argv[at]; at++) {
+        for (value = 0; WITH_VALUE[value] && strcmp(argv[at], WITH_VALUE[value]) != 0; value++)
+            continue;
+        if (WITH_VALUE[value]) {
+            if (!argv[++at])
+                return "option";
+        } else if (strcmp(argv[at], "-c") == 0)
+            compiles = 1;
+        else if (strcmp(argv[at], "-x") == 0) {
+            if (!argv[at + 1] || strstr(argv[at + 1], "header"))
+                return "header";
+            if (strcmp(argv[at + 1], "c") != 0 && strcmp(argv[at + 1], "c++") != 0)
+                return "language";
+            at++;
+        } else if (argv[at][0] != '-' && argv[at][0] != '@') {
+            if (ends_in(argv[at], ASSEMBLY))
+                return "assembly";
+            sources += ends_in(argv[at], CODE) ? 1 : 2;
+        } else if (*(word = odd(argv[at], &debug, &lto)))
+            why = *why ? why : word;
+    }
+    if (!compiles || sources != 1)
+        return "not one source";
+    return *why ? why : debug ? "debug" : lto ? "lto" : "";
 }
 
 static size_t request(char *text, char **argv)
@@ -116,10 +210,10 @@ static size_t request(char *text, char **argv)
     }
     if (!getcwd(folder, sizeof folder))
         folder[0] = 0;
-    length = snprintf(text, MOST, "ask\t%d\t%.8s\t%d\t%.4000s\t%s\t%.4000s", (int)getpid(),
-                      threads, codes, argv[1], folder, output);
+    length = snprintf(text, MOST, "ask\t%d\t%.8s\t%d\t%.4000s\t%s\t%.4000s\t%s", (int)getpid(),
+                      threads, codes, argv[1], folder, output, stays(argv));
     if (length < 0 || length > MOST - 2)
-        length = snprintf(text, MOST, "ask\t%d\t1\t0\t\t\t", (int)getpid());
+        length = snprintf(text, MOST, "ask\t%d\t1\t0\t\t\t\toption", (int)getpid());
     for (mark = 0; text[mark]; mark++)
         if (text[mark] == '\n')
             text[mark] = '?';
@@ -141,9 +235,9 @@ static int aside(void)
 
 static void become(char **argv)
 {
-    execvp(argv[1], argv + 1);
+    execvp(argv[0], argv);
     say("torchbuild: cannot start ");
-    say(argv[1]);
+    say(argv[0]);
     say("\n");
     _exit(errno == ENOENT ? 127 : 126);
 }
@@ -173,6 +267,22 @@ static int run(char **argv, int errors, struct rusage *usage)
             return 256;
     child = 0;
     return status;
+}
+
+/* What the program that sends work away says of itself, in the first line that it calls an error. */
+static void own_error(int errors, char *text, size_t size)
+{
+    char all[16384], *line, *end;
+    ssize_t got = errors < 0 ? 0 : pread(errors, all, sizeof all - 1, 0);
+    all[got < 0 ? 0 : got] = text[0] = 0;
+    for (line = all; *line && !text[0]; line = *end ? end + 1 : end) {
+        end = line + strcspn(line, "\n");
+        if (memmem(line, (size_t)(end - line), "ERROR: ", 7) || memmem(line, (size_t)(end - line), "rror: ", 6))
+            snprintf(text, size, "%.*s", (int)(end - line), line);
+    }
+    for (line = text; *line; line++)
+        if (*line == '\t' || *line == '\n')
+            *line = ' ';
 }
 
 /* Whether somebody killed it: the driver, or what the driver started. */
@@ -225,6 +335,34 @@ static int leave(int status)
     return WEXITSTATUS(status);
 }
 
+static int emptied(int errors)
+{
+    return errors < 0 || (ftruncate(errors, 0) == 0 && lseek(errors, 0, SEEK_SET) == 0);
+}
+
+/* Compile it elsewhere, as often as we are told to; 'd' where that ended it, else the letter that we are told. */
+static char away(int file, char **argv, int errors, struct rusage *usage, int *status)
+{
+    static char order[4096], text[1024], error[512];
+    char said = 'd';
+    size_t length;
+    while (said == 'd') {
+        rest_of(file, order, sizeof order);
+        argv[0] = getenv("TORCHBUILD_AWAY");
+        if (strchr(order, '='))
+            putenv(order);
+        memset(usage, 0, sizeof *usage);
+        *status = argv[0] ? run(argv, errors, usage) : 0x7f00;
+        if (*status == 0 || (WIFSIGNALED(*status) && WTERMSIG(*status) != SIGKILL))
+            return 'd';
+        own_error(errors, error, sizeof error);
+        length = (size_t)snprintf(text, sizeof text, "back\t%d\t%s\n",
+                                  WIFEXITED(*status) ? WEXITSTATUS(*status) : 128 + WTERMSIG(*status), error);
+        said = emptied(errors) ? asked(file, text, length, 1) : 0;
+    }
+    return said;
+}
+
 int main(int argc, char **argv)
 {
     static char text[MOST];
@@ -239,25 +377,27 @@ int main(int argc, char **argv)
     }
     file = reach(getenv("TORCHBUILD_SUPERVISOR"));
     if (file < 0)
-        become(argv);
+        become(argv + 1);
     said = asked(file, text, request(text, argv), 1);
-    if (said != 'r') {
-        say("torchbuild: the supervisor of this build is gone; nothing more is started\n");
-        return 1;
-    }
     errors = aside();
     sigaction(SIGINT, &forward, 0);
     sigaction(SIGTERM, &forward, 0);
     sigaction(SIGHUP, &forward, 0);
-    for (;;) {
+    if (said == 'd')
+        said = away(file, argv, errors, &usage, &status);
+    if (said != 'r' && said != 'd') {
+        say("torchbuild: the supervisor of this build is gone; nothing more is started\n");
+        return 1;
+    }
+    while (said == 'r') {
         memset(&usage, 0, sizeof usage);
-        status = run(argv, errors, &usage);
+        status = run(argv + 1, errors, &usage);
         if (!was_killed(status, errors))
             break;
         length = (size_t)snprintf(text, sizeof text, "killed\t%ld\n", usage.ru_maxrss);
         if (asked(file, text, length, 1) != 'r')
             break;
-        if (errors >= 0 && (ftruncate(errors, 0) != 0 || lseek(errors, 0, SEEK_SET) != 0))
+        if (!emptied(errors))
             break;
     }
     tell(errors);

@@ -3,7 +3,8 @@
 Every compiler is started by ``launch`` (see ``launch.c``), which asks here first. A compiler that waits hands
 its token on, so that others work meanwhile, and has one again before it starts: never do more jobs run than
 there are tokens. What was killed is run again, alone, once. Tokens that went with a client that was killed
-come back.
+come back. Where other machines compile for us (see `Pool`), who may go to them goes, and its token is handed on
+too: here it only waits. What they do not compile is compiled here, admitted like all else.
 """
 
 import contextlib
@@ -22,12 +23,17 @@ from typing import Any, Dict, List, Optional
 from .admission import Edge, Ledger, Peaks
 from .budget import Budget
 from .jobserver import Jobserver
+from .pool import Pool
 from .processes import Processes, look
 
 __all__ = ["SOCKET", "Supervisor"]
 
 SOCKET = "TORCHBUILD_SUPERVISOR"
 """The variable that names our socket."""
+AWAY = "TORCHBUILD_AWAY"
+"""The variable that names what stands before a compiler whose work is done elsewhere."""
+_OWN_CODE = 100
+"""From here on exit codes are those of the program that sends work away, not a compiler's."""
 _LONGEST_PATH = 90
 _SLOW_S, _FAST_S, _IDLE_S = 0.5, 0.15, 1.0
 """Between looks: usually, where memory is scarce or somebody waits, and where nothing compiles."""
@@ -53,14 +59,17 @@ class _Client:
 class Supervisor(threading.Thread):
     """Serves until it is stopped."""
 
-    def __init__(self, jobs: int, build_dir: str, told: Dict[str, Any], learned: str) -> None:
+    def __init__(
+        self, jobs: int, build_dir: str, told: Dict[str, Any], learned: str, pool: Optional[Pool] = None
+    ) -> None:
         """Make pipe and socket; nothing is served yet.
 
         Args:
-            jobs: tokens.
+            jobs: tokens: what may run here.
             build_dir: what outputs are named relative to.
             told: what compilers are expected to take, see `Peaks`.
             learned: a file that gets a line for each compiler that took something else.
+            pool: machines that compile for us.
         """
         super().__init__(daemon=True)
         self._folder = tempfile.mkdtemp(prefix="tb-")
@@ -84,6 +93,7 @@ class Supervisor(threading.Thread):
         self._missing: List[int] = []
         self._is_over = False
         self._counts = dict.fromkeys(("admitted", "waited", "evicted", "rerun", "lost"), 0)
+        self._pool = pool or Pool({})
         self.ninja = 0
         """Process of the ninja that works for us."""
 
@@ -95,6 +105,9 @@ class Supervisor(threading.Thread):
         if os.access(launcher, os.X_OK):
             # a compiler cache calls what stands there only where it has nothing
             told["CCACHE_PREFIX"] = (launcher + " " + os.environ.get("CCACHE_PREFIX", "")).strip()
+            if self._pool.slots:
+                told.update(self._pool.environ)
+                told[AWAY] = self._pool.program
         return told
 
     def stop(self) -> Dict[str, int]:
@@ -173,6 +186,8 @@ class Supervisor(threading.Thread):
     def _leave(self, client: _Client) -> None:
         """It is gone: with its work done, or killed."""
         if client.edge is not None:
+            if client.edge.host:
+                self._pool.left(client.edge.host)
             self._forget(client.edge)
         self._ready.unregister(client.link)
         del self._clients[client.link.fileno()]
@@ -184,15 +199,17 @@ class Supervisor(threading.Thread):
 
     def _obey(self, client: _Client, words: List[str]) -> None:
         word, rest = words[0], words[1:]
-        if word == "ask" and len(rest) == 6 and client.edge is None:  # noqa: PLR2004
+        if word == "ask" and len(rest) in (6, 7) and client.edge is None:
             self._ask(client, rest)
+        elif word == "back" and client.edge is not None and client.edge.host:
+            self._back(client.edge, int(rest[0]), rest[1])
         elif word == "killed" and client.edge is not None:
             self._killed(client, client.edge, int(rest[0]) * 1024)
         elif word == "end" and client.edge is not None:
             self._end(client.edge, int(rest[0]) * 1024, rest[1])
 
     def _ask(self, client: _Client, words: List[str]) -> None:
-        pid, threads, codes, program, folder, output = words
+        pid, threads, codes, program, folder, output, *stays = words
         client.pid = int(pid)
         several = int(codes) if codes.isdigit() else 0
         wanted = int(threads) if threads.isdigit() else 1
@@ -202,6 +219,10 @@ class Supervisor(threading.Thread):
         at_once = min(wanted or several, several)
         peak = self._peaks.predicted(name, os.path.basename(program), at_once)
         client.edge = Edge(name, peak, time.monotonic())
+        if self._pool.slots and stays:
+            client.edge.stays = stays[0]
+            if stays[0]:
+                self._pool.stayed[stays[0]] = self._pool.stayed.get(stays[0], 0) + 1
         self._by_edge[id(client.edge)] = client
         self._ledger.waiting.append(client.edge)
         self._admit()
@@ -221,7 +242,24 @@ class Supervisor(threading.Thread):
         self._say("%s was killed twice, the second time alone, with %d MiB" % (edge.name, size))
         self._answer(client, b"f")
 
+    def _back(self, edge: Edge, code: int, why: str) -> None:
+        """It was sent away and did not become an object there: a compiler's own words are heard here."""
+        host, now = edge.host, time.monotonic()
+        if 0 < code < _OWN_CODE:
+            edge.stays = "failed elsewhere"
+            self._pool.refused(host, "exit code %d of the compiler" % code)
+        elif self._pool.failed(host, why or "exit code %d" % code, now):
+            self._say("%s compiles nothing more for now: %s" % (host, why or "exit code %d" % code))
+        self._ledger.returned(edge, now)
+        self._admit()
+        self._lend()
+
     def _end(self, edge: Edge, peak: int, code: str) -> None:
+        if edge.host:
+            self._pool.done(edge.host)
+            edge.host = ""
+            self._forget(edge)
+            return
         peak = max(peak, edge.most)
         if code == "0" and self._peaks.learn(edge.name, peak):
             self._learned.write(json.dumps({"edge": edge.name, "bytes": peak}) + "\n")
@@ -233,15 +271,23 @@ class Supervisor(threading.Thread):
     def _admit(self) -> None:
         if self._ledger.waiting and time.monotonic() - self._looked > _FRESH_S:
             self._look(now=True)
+        for edge in self._ledger.sent(self._room, lambda: self._pool.take(time.monotonic())):
+            self._hand_on(edge)
+            order = "d%s\n" % self._pool.order(edge.host)
+            self._answer(self._by_edge[id(edge)], os.fsencode(order))
         for edge in self._ledger.admitted(self._room, time.monotonic(), self._has_token):
             self._counts["admitted"] += 1
             self._answer(self._by_edge[id(edge)], b"r")
-        owed = sum(edge.is_lent for edge in self._ledger.waiting)
-        while self.jobserver.lent > owed and self.jobserver.take_back():
+        while self.jobserver.lent > self._ledger.owed and self.jobserver.take_back():
             pass
 
     def _has_token(self, edge: Edge) -> bool:
-        """Its own; or the one that it lent; or that of another that waits and has not lent its own."""
+        """Its own; or the one that it lent; or that of another that waits and has not lent its own.
+
+        What was handed on by one that has ended is nobody's own: it is taken back through who asks next.
+        """
+        if self.jobserver.lent > self._ledger.owed:
+            edge.is_lent = True
         if edge.is_lent and not self.jobserver.take_back():
             other = next((item for item in reversed(self._ledger.waiting) if not item.is_lent), None)
             if other is None:
@@ -251,14 +297,21 @@ class Supervisor(threading.Thread):
         return True
 
     def _lend(self) -> None:
+        most = max(8, 2 * self.jobserver.jobs) + len(self._ledger.away)
         for edge in self._ledger.waiting:
-            if not edge.is_lent and self.jobserver.lent < max(8, 2 * self.jobserver.jobs):
-                self.jobserver.lend()
-                edge.is_lent = True
+            if self.jobserver.lent < most:
+                self._hand_on(edge)
 
-    def _answer(self, client: _Client, letter: bytes) -> None:
+    def _hand_on(self, edge: Edge) -> None:
+        """Its token: while it waits, or is compiled elsewhere, another may work here."""
+        if not edge.is_lent:
+            if self.jobserver.lent <= self._ledger.owed:
+                self.jobserver.lend()
+            edge.is_lent = True
+
+    def _answer(self, client: _Client, text: bytes) -> None:
         with contextlib.suppress(OSError):  # it is gone: its end will be heard
-            client.link.send(letter)
+            client.link.send(text)
 
     # --- looking ---------------------------------------------------------------------------------------
 
