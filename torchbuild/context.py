@@ -9,6 +9,7 @@ from typing import Protocol
 
 from torchbuild.model.artifact import Artifact
 from torchbuild.model.command import Command
+from torchbuild.model.recipe_distribute import Distribute
 from torchbuild.model.stage import StageKey, StageResult
 from torchbuild.report.events import Event
 
@@ -313,3 +314,5 @@ class Context:
     """What of the network any run in this workspace was allowed: endpoints, ``open-network``, ``unknown``."""
     despite: tuple[str, ...] = ()
     """What any run in this workspace went on in spite of: preflights by reference, ``unknown``."""
+    distribute: Distribute | None = None
+    """Machines that compile for this one; what they are is no part of what is built."""

@@ -48,6 +48,7 @@ from torchbuild.edges.workspace import DirectoryWorkspace, open_workspace
 from torchbuild.errors import LockError, TorchbuildError
 from torchbuild.model.lock import Lock
 from torchbuild.model.recipe import Recipe
+from torchbuild.model.recipe_distribute import Distribute
 from torchbuild.pipeline import STAGES, Stage, StageOutcome, build
 from torchbuild.report.broadcast import Broadcast
 from torchbuild.report.console import console_for
@@ -55,6 +56,7 @@ from torchbuild.report.events import RunFinished, RunStarted, Warned
 from torchbuild.report.jsonl import JsonLines, open_events
 from torchbuild.report.redaction import Redactor
 from torchbuild.resolve.adopted import keep_adopted
+from torchbuild.resolve.distribution import reached
 from torchbuild.resolve.lockfile import dump_lock
 
 __all__ = ["Asked", "Ended", "run_build", "run_name"]
@@ -122,6 +124,8 @@ class _Opened(NamedTuple):
     """What of the network any run in it was allowed."""
     despite: tuple[str, ...]
     """What any run in it went on in spite of."""
+    distribute: Distribute | None
+    """Machines that compile for this one."""
 
 
 class _Allowed(NamedTuple):
@@ -152,7 +156,7 @@ def run_build(asked: Asked, places: Places, stages: tuple[Stage, ...]) -> Ended:
         ended_as_interrupted(),
         store_kept_below(recipe.machine, places, tell),
         _opened(asked, recipe, there, tell, gate) as opened,
-        relayed(recipe.machine.endpoints, opened.workspace.root) as endpoints,
+        relayed(reached(recipe.machine), opened.workspace.root) as endpoints,
     ):
         workspace = opened.workspace
         keeper = FindingKeeper()
@@ -191,6 +195,7 @@ def _context(asked: Asked, there: World, opened: _Opened, executor: Executor, re
         is_dev=asked.is_dev,
         allowed=opened.allowed,
         despite=opened.despite,
+        distribute=opened.distribute,
     )
 
 
@@ -295,7 +300,7 @@ def _opened(
             keep_settings(workspace.path, machine)
             kept_lock = workspace.path / "lock.toml"
             now = (
-                *recipe.machine.endpoints,
+                *reached(recipe.machine),
                 *(OPEN_NETWORK for name in asked.despite if name == OPEN_NETWORK),
             )
             is_fresh = not kept_lock.exists()
@@ -303,7 +308,7 @@ def _opened(
             despite = keep_despite(workspace.path, asked.overridden, is_fresh=is_fresh)
             write_text(kept_lock, dump_lock(lock))
             register(places.live, workspace.path, dump_lock(lock))
-        yield _Opened(lock, workspace, executor, allowed, despite)
+        yield _Opened(lock, workspace, executor, allowed, despite, recipe.machine.distribute)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

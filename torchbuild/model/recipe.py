@@ -12,6 +12,7 @@ from pydantic import BeforeValidator, Field, StringConstraints
 from torchbuild.model.artifact import Sha256
 from torchbuild.model.byte_size import ByteSize
 from torchbuild.model.frozen import Documented
+from torchbuild.model.recipe_distribute import Distribute
 from torchbuild.model.recipe_toolchain import Blas, Cuda, Library, Openmp, Python, Toolchain
 from torchbuild.model.recipe_words import (
     IMAGE,
@@ -244,6 +245,8 @@ class Machine(Documented):
     """URL prefixes and what replaces them."""
     endpoints: tuple[str, ...] = ()
     """``HOST:PORT`` that a build may reach, such as a compiler cache's server; named in its report."""
+    distribute: Distribute | None = None
+    """Machines that compile for this one. Absent: all is compiled here."""
     store_max: ByteSize | None = None
     """Most that stays after a build of what was fetched, as by `torchbuild store gc`. Default: all."""
     disk_floor: ByteSize = "2 GiB"

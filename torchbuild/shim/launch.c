@@ -340,6 +340,12 @@ static int emptied(int errors)
     return errors < 0 || (ftruncate(errors, 0) == 0 && lseek(errors, 0, SEEK_SET) == 0);
 }
 
+/* Signals that we pass on: who sends them wants no other try. */
+static int is_ours(int number)
+{
+    return number == SIGINT || number == SIGTERM || number == SIGHUP;
+}
+
 /* Compile it elsewhere, as often as we are told to; 'd' where that ended it, else the letter that we are told. */
 static char away(int file, char **argv, int errors, struct rusage *usage, int *status)
 {
@@ -353,7 +359,7 @@ static char away(int file, char **argv, int errors, struct rusage *usage, int *s
             putenv(order);
         memset(usage, 0, sizeof *usage);
         *status = argv[0] ? run(argv, errors, usage) : 0x7f00;
-        if (*status == 0 || (WIFSIGNALED(*status) && WTERMSIG(*status) != SIGKILL))
+        if (*status == 0 || (WIFSIGNALED(*status) && is_ours(WTERMSIG(*status))))
             return 'd';
         own_error(errors, error, sizeof error);
         length = (size_t)snprintf(text, sizeof text, "back\t%d\t%s\n",

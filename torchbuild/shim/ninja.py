@@ -2,8 +2,9 @@
 
 Orders come from ``order.json`` beside this package, written by the stage that starts the front end:
 ``{"mode": "gate" | "build", "build_dir": …, "target": … | null, "expect": […], "statslog": …}``.
-What was found is left there as ``gate.json``, ``compile.json`` and ``samples.jsonl``. Exit codes of our own:
-90 stopped after configure as asked, 91 refused by the gate, 92 stopped after the target as asked.
+What was found is left there as ``gate.json``, ``compile.json``, ``samples.jsonl`` and, where ``pool.json``
+names machines that compile for us, ``pool-used.json``. Exit codes of our own: 90 stopped after configure as
+asked, 91 refused by the gate, 92 stopped after the target as asked.
 """
 
 import json
@@ -21,6 +22,7 @@ from .device_flags import read_device_entries
 from .gate import compare
 from .jobserver import NINJA, allowed_jobs, without_jobs
 from .memory import MemoryWatch
+from .pool import Pool
 from .samples import Samples
 from .supervisor import Supervisor
 
@@ -181,11 +183,13 @@ def _build(real: str, arguments: List[str], order: Dict[str, Any]) -> int:
     environ = dict(os.environ)
     if order.get("statslog"):
         environ["CCACHE_STATSLOG"] = order["statslog"]
+    pool = Pool(_told("pool.json"))
     supervisor = Supervisor(
         allowed_jobs(jobs, environ),
         order["build_dir"],
-        _expected_peaks(),
+        _told("expected-peaks.json"),
         os.path.join(_HERE, "peaks.jsonl"),
+        pool,
     )
     environ.update(supervisor.environ(os.path.join(_HERE, "launch")))
     started = time.time()
@@ -198,6 +202,8 @@ def _build(real: str, arguments: List[str], order: Dict[str, Any]) -> int:
     code = _run(child)
     memory.stop()
     supervised = supervisor.stop()
+    if pool.slots:
+        _write("pool-used.json", pool.told())
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     _write(
         "compile.json",
@@ -217,9 +223,10 @@ def _build(real: str, arguments: List[str], order: Dict[str, Any]) -> int:
     return code
 
 
-def _expected_peaks() -> Dict[str, Any]:
+def _told(name: str) -> Dict[str, Any]:
+    """What the stage has written for us; empty where it has not."""
     try:
-        with open(os.path.join(_HERE, "expected-peaks.json"), encoding="utf-8") as handle:
+        with open(os.path.join(_HERE, name), encoding="utf-8") as handle:
             return dict(json.load(handle))
     except (OSError, ValueError):
         return {}

@@ -35,9 +35,9 @@ class Pool:
         """Nobody has been asked yet.
 
         Args:
-            told: ``program``, which stands before a compiler that compiles elsewhere; ``environ``, what it must
-                have in its environment; ``variable``, the one that names a machine to it; ``hosts``, a list of
-                ``name``, ``spec`` and ``slots``.
+            told: ``program``, which stands before a compiler that compiles elsewhere; ``environ``, what it
+                must have in its environment; ``variable``, the one that names a machine to it; ``hosts``, a
+                list of ``name``, ``spec`` and ``slots``.
         """
         self.program = str(told.get("program", ""))
         """What stands before a compiler."""
@@ -99,7 +99,12 @@ class Pool:
     def told(self) -> Dict[str, Any]:
         """What became of it, for the report."""
         hosts = {
-            host.name: {"sent": host.sent, "done": host.done, "back": len(host.why), "why": _counted(host.why)}
+            host.name: {
+                "sent": host.sent,
+                "done": host.done,
+                "back": len(host.why),
+                "why": _counted(host.why),
+            }
             for host in self._hosts
         }
         return {"hosts": hosts, "stayed": self.stayed}

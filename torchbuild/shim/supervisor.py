@@ -3,8 +3,8 @@
 Every compiler is started by ``launch`` (see ``launch.c``), which asks here first. A compiler that waits hands
 its token on, so that others work meanwhile, and has one again before it starts: never do more jobs run than
 there are tokens. What was killed is run again, alone, once. Tokens that went with a client that was killed
-come back. Where other machines compile for us (see `Pool`), who may go to them goes, and its token is handed on
-too: here it only waits. What they do not compile is compiled here, admitted like all else.
+come back. Where other machines compile for us (see `Pool`), who may go to them goes, and its token is handed
+on too: here it only waits. What they do not compile is compiled here, admitted like all else.
 """
 
 import contextlib

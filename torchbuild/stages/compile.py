@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from torchbuild.compile_pool import pool_looked_at, pool_used
 from torchbuild.context import Completed, Context
 from torchbuild.errors import HostError, StageError, UsageError
 from torchbuild.inspection.gpu_code_build import device_objects
@@ -101,7 +102,9 @@ def run(plan: Plan, context: Context) -> Result:
     What stands in the build tree then is watched as what configure left, which wipes it where it is damaged.
     """
     context.records.watch("configure", ())
+    pool = pool_looked_at(plan.commands[0], context)
     built = _built(plan, context)
+    pool += pool_used(context)
     findings: tuple[Finding, ...] = ()
     if context.is_dev and not built.stopped and failures(built.compared):
         findings = (cache_forgotten(built.compared),)
@@ -119,7 +122,7 @@ def run(plan: Plan, context: Context) -> Result:
     what = f"stopped after {context.target}, as asked" if built.stopped else f"{built.watch.total} edges"
     return Result(
         summary=what + _hits(evidence),
-        findings=findings,
+        findings=pool + findings,
         evidence=tuple(sorted(evidence.items())),
         stopped=built.stopped,
     )
