@@ -12,7 +12,7 @@
          <tab> why it must be compiled here              r: run; dNAME=VALUE <newline>: send it away
      back <tab> exit code <tab> what was said            r or d, as before: it was sent away and not compiled
      killed <tab> kilobytes                              r: run it again; f: it stays failed
-     end <tab> kilobytes <tab> exit code                 nothing
+     end <tab> kilobytes <tab> exit code                 nothing; k where it was sent away
 
    What the compiler says is held back until it has ended: of a run that was killed nothing may be left, or a
    compiler cache would keep it. The compiler is a likelier victim of the kernel than we are, or ninja.
@@ -409,6 +409,7 @@ int main(int argc, char **argv)
     tell(errors);
     length = (size_t)snprintf(text, sizeof text, "end\t%ld\t%d\n", usage.ru_maxrss,
                               WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
-    asked(file, text, length, 0);
+    /* A token that was handed on is no longer owed to us: that must be known before ninja uses ours. */
+    asked(file, text, length, said == 'd');
     return leave(status);
 }

@@ -3,6 +3,7 @@
 Nothing here looks at the machine or at a clock. Seconds come from who asks.
 """
 
+import re
 from typing import Any, Dict, List, Optional
 
 __all__ = ["Pool"]
@@ -83,13 +84,13 @@ class Pool:
         host = self._host(name)
         host.busy -= 1
         host.streak, host.rests_until = 0, 0.0
-        host.why.append(why[:_LONGEST_WHY])
+        host.why.append(_words(why))
 
     def failed(self, name: str, why: str, now: float) -> bool:
         """It did not answer, or broke off. Whether that is news of it."""
         host = self._host(name)
         host.busy -= 1
-        host.why.append(why[:_LONGEST_WHY])
+        host.why.append(_words(why))
         if now < host.rests_until:  # one of several that were under way
             return False
         host.rests_until = now + min(_REST_S * 2**host.streak, _LONGEST_REST_S)
@@ -111,6 +112,11 @@ class Pool:
 
     def _host(self, name: str) -> _Host:
         return next(host for host in self._hosts if host.name == name)
+
+
+def _words(why: str) -> str:
+    """Without the number of the process that said it."""
+    return re.sub(r"\[[0-9]+\]", "", why)[:_LONGEST_WHY]
 
 
 def _counted(words: List[str]) -> Dict[str, int]:

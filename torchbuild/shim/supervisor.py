@@ -258,6 +258,7 @@ class Supervisor(threading.Thread):
         if edge.host:
             self._pool.done(edge.host)
             edge.host = ""
+            self._answer(self._by_edge[id(edge)], b"k")
             self._forget(edge)
             return
         peak = max(peak, edge.most)
