@@ -1,4 +1,4 @@
-"""Machines that compile for this one, as network namespaces of it: each has a link, an address and a daemon."""
+"""Machines that compile for this one, as network namespaces of it, with link, address and daemon each."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def pool_looked_at(front_end: Command, context: Context) -> tuple[Finding, ...]:
             "pool-unusable",
             "none of the machines that are to compile can be used; nothing was compiled",
             why=tuple(f"[{item.reference}] {item.what}: seen {item.seen}" for item in findings),
-            fix="Mend what these lines name; or set machine.distribute.required = false, and all is done here",
+            fix="Mend what these lines name; or set machine.distribute.required = false.",
             link=str(context.workspace.logs / "pool.log"),
         )
     return findings

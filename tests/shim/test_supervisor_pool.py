@@ -200,7 +200,7 @@ def test_what_no_machine_takes_stays(yard: Yard, words: str, wanted: str) -> Non
     """Device code, precompiled headers, links."""
     pool(yard, one=1)
     program, rest = words.split(" ", 1)
-    (yard.build / program).write_text('#!/bin/sh\nfor last; do :; done; : >e.o\n', encoding="utf-8")
+    (yard.build / program).write_text("#!/bin/sh\nfor last; do :; done; : >e.o\n", encoding="utf-8")
     (yard.build / program).chmod(0o755)
     yard.write(f"rule cc\n  command = {yard.launch} ./{program} {rest}\nbuild e.o: cc\n")
 
