@@ -118,7 +118,8 @@ def _measure(folder: Path, options: argparse.Namespace) -> None:
         place = folder / str(number)
         place.mkdir()
         with build_hosts(2 if number else 0, place, slots=options.slots) as hosts:
-            cells, notes = _one(yard, hosts, options, kills, other)
+            cells, told = _one(yard, hosts, options, kills, other)
+        notes += [f"{name}: {text}" for text in told]
         here = here or digests(yard.build)
         same = sum(here[key] == value for key, value in digests(yard.build).items())
         print(f"| {name} | {' | '.join(cells)} | {same} of {len(here)} |", flush=True)
@@ -149,6 +150,9 @@ def _one(
     left = yard.left()
     used = json.loads((yard.shim / "pool-used.json").read_text(encoding="utf-8")) if hosts else {"hosts": {}}
     back = sum(row["back"] for row in used["hosts"].values())
+    notes += [
+        f"came back: {count} of {why}" for row in used["hosts"].values() for why, count in row["why"].items()
+    ]
     return [f"{seconds:.1f}", *map(str, done), str(back), str(left["edges_admitted"])], notes
 
 

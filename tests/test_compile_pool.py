@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from torchbuild.compile_pool import pool_looked_at, pool_used
+from torchbuild.compile_pool import pool_looked_at, pool_slots, pool_used
 from torchbuild.errors import HostError
 from torchbuild.model.command import Command
 from torchbuild.model.recipe_distribute import Distribute
@@ -84,6 +84,7 @@ def test_machines_that_compile_as_we_do_are_ordered(make: Any) -> None:
     ]
     ordered = json.loads(world.inside("pool.json").read_text())
     assert [host["name"] for host in ordered["hosts"]] == ["a:3632"]
+    assert pool_slots(world.context) == 4
     assert tuple(world.told) == findings
     assert [item.outcome for item in findings] == ["passed", "warned"]
 
@@ -96,6 +97,7 @@ def test_a_pool_that_is_gone_lets_the_build_go_on_here(make: Any) -> None:
 
     assert [item.reference for item in findings] == ["pool-program"]
     assert not world.inside("pool.json").exists()
+    assert pool_slots(world.context) == 0
 
 
 def test_a_pool_that_is_required_ends_it(make: Any) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from torchbuild.context import Context
 from torchbuild.errors import HostError
 from torchbuild.model.command import Command
@@ -20,7 +22,7 @@ from torchbuild.resolve.distribution import (
 )
 from torchbuild.resolve.orders import printed_document
 
-__all__ = ["pool_looked_at", "pool_used"]
+__all__ = ["pool_looked_at", "pool_slots", "pool_used"]
 
 _LOOK = ("{venv}/bin/python", "-I", "{shim}/torchbuild_shim/look_pool.py", POOL_ASKED)
 
@@ -71,6 +73,12 @@ def _looked(front_end: Command, context: Context) -> tuple[tuple[PoolMember, ...
     except ValueError:
         seen = None
     return judged(distribute, seen)
+
+
+def pool_slots(context: Context) -> int:
+    """Compiles that are done elsewhere at once; 0 where nothing is."""
+    told = json.loads(context.trees.read(context.workspace.inside(POOL)) or "{}")
+    return sum(int(host["slots"]) for host in told.get("hosts", ()))
 
 
 def pool_used(context: Context) -> tuple[Finding, ...]:

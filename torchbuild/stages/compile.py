@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from torchbuild.compile_pool import pool_looked_at, pool_used
+from torchbuild.compile_pool import pool_looked_at, pool_slots, pool_used
 from torchbuild.context import Completed, Context
 from torchbuild.errors import HostError, StageError, UsageError
 from torchbuild.inspection.gpu_code_build import device_objects
@@ -210,7 +210,7 @@ def _estimate(plan: Plan, context: Context) -> LiveEstimate:
         lambda name: read(inside(f"{BUILD_DIR}/{name}")),
         edge_times(read(inside(plan.edge_times))),
         has_cache=plan.compiler_cache,
-        jobs=int(jobs) if jobs.isdecimal() else 0,
+        jobs=int(jobs) + pool_slots(context) if jobs.isdecimal() else 0,
     )
 
 
