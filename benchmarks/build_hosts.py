@@ -5,26 +5,31 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import select
 import shutil
 import signal
+import socket
 import subprocess
-from collections.abc import Iterator
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-__all__ = ["BuildHost", "build_hosts", "why_none"]
+__all__ = ["BuildHost", "build_hosts", "icecream_hosts", "why_none"]
 
 _PORT = 3632
-_COMPILED = re.compile(r"COMPILE_OK")
+_COMPILED = re.compile(r"COMPILE_OK|Remote compilation completed with exit code 0")
 _NETWORK = "198.18"
 """Kept for benchmarks of networks (RFC 2544): nobody's own addresses."""
 _PROGRAMS = ("ip", "distcc", "distccd")
 
 
-def why_none() -> str:
-    """Why there can be none here; empty where there can."""
+def why_none(*programs: str) -> str:
+    """Why there can be none here, with these programs beside distcc's; empty where there can."""
     if os.geteuid() != 0:
         return "network namespaces with links between them need root"
-    missing = [name for name in _PROGRAMS if shutil.which(name) is None]
+    missing = [name for name in (*_PROGRAMS, *programs) if shutil.which(name) is None]
     if missing:
         return f"missing: {', '.join(missing)}"
     name = f"tbw{os.getpid()}"
@@ -68,6 +73,29 @@ class BuildHost:
     def endpoint(self) -> str:
         """``HOST:PORT``."""
         return f"{self.address}:{_PORT}"
+
+    @property
+    def gateway(self) -> str:
+        """The address of this machine, seen from there."""
+        return self.address.rpartition(".")[0] + f".{int(self.address.rpartition('.')[2]) - 1}"
+
+    def start_icecream(self, port: int, folder: Path) -> None:
+        """Start icecream's daemon instead.
+
+        Args:
+            port: of the scheduler, on this machine.
+            folder: for what it unpacks, with a ``stat`` that stands there for the processors' times.
+        """
+        idle, mine, scheduler = folder / "stat", folder / self._name, f"{self.gateway}:{port}"
+        mine.mkdir()
+        mine.chmod(0o777)
+        daemon = f"iceccd -n tb{port} -s {scheduler} -m {self._slots} -N {self._name} -b {mine}/base"
+        daemon += f" -l {mine}/log -vvv"
+        script = f"mount --bind {idle} /proc/stat && exec env ICECC_TEST_SOCKET={mine}/socket {daemon}"
+        self.log = mine / "log"
+        self._daemon = subprocess.Popen(
+            ["ip", "netns", "exec", self._name, "sh", "-c", script], start_new_session=True
+        )
 
     def start(self, *, instead: tuple[Path, Path] | None = None) -> None:
         """Start its daemon, and wait until it listens.
@@ -118,6 +146,54 @@ class BuildHost:
         self.kill()
         subprocess.run(["ip", "link", "delete", self._name], capture_output=True, check=False)
         subprocess.run(["ip", "netns", "delete", self._name], capture_output=True, check=False)
+
+
+@contextlib.contextmanager
+def icecream_hosts(count: int, *, slots: int = 2) -> Iterator[tuple[int, tuple[BuildHost, ...]]]:
+    """So many that a scheduler knows, and its port.
+
+    A daemon takes nothing while its processors are busy, and theirs are those of this machine: they are told
+    that theirs are idle.
+    """
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o777)  # daemon and scheduler are another user
+    stat, log, over = folder / "stat", folder / "scheduler.log", threading.Event()
+    port = _free_port()
+    threading.Thread(target=_be_idle, args=(stat, over), daemon=True).start()
+    argv = ["icecc-scheduler", "-p", str(port), "-l", str(log), "-n", f"tb{port}", "-vvv"]
+    with build_hosts(count, folder, slots=slots) as hosts, subprocess.Popen(argv) as scheduler:
+        try:
+            _await(lambda: stat.exists() and log.exists())
+            for host in hosts:
+                host.start_icecream(port, folder)
+            _await(lambda: log.read_text(errors="replace").count("login tbn") >= count)
+            yield port, hosts
+        finally:
+            over.set()
+            scheduler.kill()
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _be_idle(stat: Path, over: threading.Event) -> None:
+    """Times of a processor that does nothing, further and further."""
+    ticks = 0
+    while not over.wait(0.1):
+        ticks += 20
+        stat.write_text(f"cpu  1 0 1 {ticks} 0 0 0 0 0 0\ncpu0 1 0 1 {ticks} 0 0 0 0 0 0\n", encoding="ascii")
+
+
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+def _await(happened: Callable[[], bool], seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not happened():
+        if time.monotonic() > end:
+            raise TimeoutError
+        select.select([], [], [], 0.02)
 
 
 @contextlib.contextmanager

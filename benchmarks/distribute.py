@@ -23,7 +23,7 @@ from build_hosts import BuildHost, build_hosts, why_none
 from supervised import Yard
 
 from torchbuild.model.recipe_distribute import Distribute
-from torchbuild.resolve.distribution import judged, members, pool_request, pool_told
+from torchbuild.resolve.distribution import judged, pool_request, pool_told
 from torchbuild.shim import look_pool
 
 __all__ = ["digests", "lay_pool", "lay_units", "main", "until"]
@@ -58,7 +58,7 @@ def lay_pool(yard: Yard, hosts: Sequence[BuildHost], slots: int) -> list[str]:
     distribute = Distribute(hosts=tuple(host.endpoint for host in hosts), slots=slots)
     request = json.loads(pool_request(distribute, ("/usr/bin/cc", str(CXX))))
     usable, findings = judged(distribute, look_pool.look(request))
-    told = json.loads(pool_told(distribute, tuple(item for item in members(distribute) if item in usable)))
+    told = json.loads(pool_told(distribute, usable, ("/usr/bin/cc", str(CXX))))
     told["environ"]["DISTCC_DIR"] = str(yard.root)
     (yard.shim / "pool.json").write_text(json.dumps(told), encoding="utf-8")
     return [

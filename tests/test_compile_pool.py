@@ -32,7 +32,7 @@ class World:
                 read=lambda path: path.read_text() if path.exists() else None,
                 write=lambda path, text: path.write_text(text),
                 make=lambda path: path.mkdir(exist_ok=True),
-                remove=lambda path: path.unlink(missing_ok=True),
+                remove=lambda path: path.rmdir() if path.is_dir() else path.unlink(missing_ok=True),
             ),
             executor=SimpleNamespace(run=self._run),
             reporter=SimpleNamespace(emit=lambda event: self.told.append(event.finding)),

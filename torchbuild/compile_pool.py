@@ -22,9 +22,16 @@ from torchbuild.resolve.distribution import (
 )
 from torchbuild.resolve.orders import printed_document
 
-__all__ = ["pool_looked_at", "pool_slots", "pool_used"]
+__all__ = ["START", "pool_looked_at", "pool_slots", "pool_used"]
 
-_LOOK = ("{venv}/bin/python", "-I", "{shim}/torchbuild_shim/look_pool.py", POOL_ASKED)
+START = """\
+import sys
+sys.path.insert(0, sys.argv[1])
+from torchbuild_shim.look_pool import main
+sys.exit(main(sys.argv[2:]))
+"""
+"""Starts the look, by an interpreter of the build."""
+_LOOK = ("{venv}/bin/python", "-IS", "-c", START, "{shim}", POOL_ASKED)
 
 
 def pool_looked_at(front_end: Command, context: Context) -> tuple[Finding, ...]:
@@ -38,16 +45,18 @@ def pool_looked_at(front_end: Command, context: Context) -> tuple[Finding, ...]:
         HostError: ``pool-unusable``, where one is required and none can be used.
     """
     inside, trees = context.workspace.inside, context.trees
-    for path in (POOL, POOL_USED):
+    for path in (POOL, POOL_USED, POOL_STATE):
         trees.remove(inside(path))
     if context.distribute is None:
         return ()
-    usable, findings = _looked(front_end, context)
+    environ = dict(front_end.environ)
+    compilers = (environ.get("CC", "cc"), environ.get("CXX", "c++"))
+    usable, findings = _looked(front_end, compilers, context)
     for finding in findings:
         context.reporter.emit(Found(stage="compile", finding=finding))
     if usable:
         trees.make(inside(POOL_STATE))
-        trees.write(inside(POOL), pool_told(context.distribute, usable))
+        trees.write(inside(POOL), pool_told(context.distribute, usable, compilers))
     elif context.distribute.required:
         raise HostError(
             "pool-unusable",
@@ -59,12 +68,12 @@ def pool_looked_at(front_end: Command, context: Context) -> tuple[Finding, ...]:
     return findings
 
 
-def _looked(front_end: Command, context: Context) -> tuple[tuple[PoolMember, ...], tuple[Finding, ...]]:
+def _looked(
+    front_end: Command, compilers: tuple[str, str], context: Context
+) -> tuple[tuple[PoolMember, ...], tuple[Finding, ...]]:
     distribute = context.distribute
     if distribute is None:
         return (), ()
-    environ = dict(front_end.environ)
-    compilers = (environ.get("CC", "cc"), environ.get("CXX", "c++"))
     context.trees.write(context.workspace.inside(POOL_ASKED), pool_request(distribute, compilers))
     command = front_end.model_copy(update={"argv": _LOOK, "cwd": "{work}"})
     done = context.executor.run(command, log=context.workspace.logs / "pool.log")

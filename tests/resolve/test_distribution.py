@@ -10,7 +10,16 @@ from pydantic import ValidationError
 
 from torchbuild.model.recipe import Machine
 from torchbuild.model.recipe_distribute import Distribute
-from torchbuild.resolve.distribution import judged, members, pool_request, pool_told, reached, used
+from torchbuild.resolve.distribution import (
+    asked_members,
+    judged,
+    members,
+    pool_request,
+    pool_told,
+    reached,
+    scheduler,
+    used,
+)
 
 
 def asked(*hosts: str, **more: Any) -> Distribute:
@@ -57,7 +66,7 @@ def test_the_shim_is_told_of_usable_machines_alone() -> None:
     """And the program falls back to nothing by itself: what fails is admitted here first."""
     distribute = asked("a/2", "b", timeout_s=30)
 
-    told = json.loads(pool_told(distribute, members(distribute)[:1]))
+    told = json.loads(pool_told(distribute, members(distribute)[:1], ("cc", "c++")))
 
     assert told["hosts"] == [{"name": "a:3632", "slots": 2, "spec": "a:3632/2,lzo"}]
     assert told["program"] == "distcc"
@@ -131,3 +140,16 @@ def test_what_became_of_them_is_told() -> None:
 def test_what_nobody_wrote_is_nothing(text: str | None) -> None:
     """A build that ended before, or something else in the file's place."""
     assert used(text) == ()
+
+
+def test_a_scheduler_stands_for_all_its_machines() -> None:
+    """Their slots are added up; each of them may be reached, and the scheduler too."""
+    distribute = asked("10.0.0.1/8", "10.0.0.2", engine="icecc", scheduler="sched")
+
+    assert scheduler(distribute) == "sched:8765"
+    assert asked_members(distribute) == (("sched:8765", 12),)
+    assert reached(Machine(distribute=distribute)) == ("sched:8765", "10.0.0.1:10245", "10.0.0.2:10245")
+    told = json.loads(pool_told(distribute, asked_members(distribute), ("/usr/bin/cc", "/usr/bin/c++")))
+    assert told["icecream"]["scheduler"] == "sched:8765"
+    assert told["icecream"]["compilers"] == ["/usr/bin/cc", "/usr/bin/c++"]
+    assert told["program"] == told["icecream"]["folder"] + "/away"

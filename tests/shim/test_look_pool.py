@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from torchbuild.compile_pool import START
 from torchbuild.shim import look_pool
 
 CC, CXX = shutil.which("cc"), shutil.which("c++")
@@ -85,11 +86,15 @@ def test_a_compiler_that_compiles_nothing_here_is_no_fault_of_the_machines(progr
 
 def test_it_is_run_as_a_guest(program: Path, tmp_path: Path) -> None:
     """By an interpreter of the build, isolated: one JSON document."""
-    request = tmp_path / "request.json"
+    request, shim = tmp_path / "request.json", tmp_path / "shim"
+    shutil.copytree(Path(look_pool.__file__).parent, shim / "torchbuild_shim")
     request.write_text(json.dumps(asked(program, "good")), encoding="utf-8")
 
     done = subprocess.run(
-        [sys.executable, "-I", look_pool.__file__, str(request)], capture_output=True, text=True, check=True
+        [sys.executable, "-I", "-c", START, str(shim), str(request)],
+        capture_output=True,
+        text=True,
+        check=True,
     )
 
     assert json.loads(done.stdout)["hosts"]["good"]["outcome"] == "same"

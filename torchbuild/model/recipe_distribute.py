@@ -15,8 +15,12 @@ __all__ = ["Distribute"]
 class Distribute(Documented):
     """Machines that compile for this one. What they cannot compile, or do not, is compiled here."""
 
-    engine: Literal["distcc"] = "distcc"
-    """The program that sends compiles to them. It must be in the builder."""
+    engine: Literal["distcc", "icecc"] = "distcc"
+    """The program that sends compiles to them. It must be in the builder. ``distcc``: each machine has the
+    builder's compilers. ``icecc``: they are sent there, and `scheduler` chooses the machine."""
+    scheduler: PoolHost | None = None
+    """With ``icecc``: the scheduler, as ``HOST`` or ``HOST:PORT``; `hosts` are then the addresses by which it
+    knows the machines, and their slots are added up."""
     hosts: tuple[PoolHost, ...] = Field(min_length=1, max_length=1000)
     """The machines, as ``HOST``, ``HOST:PORT``, ``HOST/SLOTS`` or ``HOST:PORT/SLOTS``. A build may reach them
     through a relay, and nothing else of the network; they are named in its report and its provenance."""

@@ -18,11 +18,13 @@ __all__ = [
     "POOL_STATE",
     "POOL_USED",
     "PoolMember",
+    "asked_members",
     "judged",
     "members",
     "pool_request",
     "pool_told",
     "reached",
+    "scheduler",
     "used",
 ]
 
@@ -32,11 +34,8 @@ POOL_ASKED = "{shim}/pool-asked.json"
 """What `torchbuild.shim.look_pool` is asked."""
 POOL_USED = "{shim}/pool-used.json"
 """What became of them."""
-POOL_STATE = "{work}/tmp/distcc"
+POOL_STATE = "{work}/tmp/pool"
 """Where the engine's program notes what it does."""
-_VARIABLE = "DISTCC_HOSTS"
-_PREPROCESSED = 8
-"""So many more than the jobs of this machine may preprocess at once."""
 
 
 class PoolMember(NamedTuple):
@@ -54,16 +53,35 @@ def members(distribute: Distribute) -> tuple[PoolMember, ...]:
     found: dict[str, int] = {}
     for text in distribute.hosts:
         place, _, slots = text.partition("/")
-        has_port = ":" in place.rpartition("]")[2]
-        endpoint = place if has_port else f"{place}:{port}"
-        found.setdefault(endpoint, int(slots) if slots else distribute.slots)
+        found.setdefault(_with_port(place, port), int(slots) if slots else distribute.slots)
     return tuple(PoolMember(endpoint, slots) for endpoint, slots in found.items())
+
+
+def scheduler(distribute: Distribute) -> str:
+    """``HOST:PORT`` of who chooses among them; empty where nobody does."""
+    if distribute.scheduler is None:
+        return ""
+    place = distribute.scheduler.partition("/")[0]
+    return _with_port(place, distribution_engine(distribute.engine).scheduler)
+
+
+def _with_port(place: str, port: int) -> str:
+    return place if ":" in place.rpartition("]")[2] else f"{place}:{port}"
+
+
+def asked_members(distribute: Distribute) -> tuple[PoolMember, ...]:
+    """Those that the launcher sends to: each machine, or their scheduler for all of them."""
+    every = members(distribute)
+    chooses = scheduler(distribute)
+    return (PoolMember(chooses, sum(member.slots for member in every)),) if chooses else every
 
 
 def reached(machine: Machine) -> tuple[str, ...]:
     """All ``HOST:PORT`` that a build may reach: endpoints by name, and the machines that compile for it."""
-    pool = members(machine.distribute) if machine.distribute is not None else ()
-    return tuple(dict.fromkeys((*machine.endpoints, *(member.endpoint for member in pool))))
+    if machine.distribute is None:
+        return machine.endpoints
+    pool = [scheduler(machine.distribute), *(member.endpoint for member in members(machine.distribute))]
+    return tuple(dict.fromkeys((*machine.endpoints, *(place for place in pool if place))))
 
 
 def pool_request(distribute: Distribute, compilers: tuple[str, str]) -> str:
@@ -73,30 +91,47 @@ def pool_request(distribute: Distribute, compilers: tuple[str, str]) -> str:
         distribute: all machines.
         compilers: the C and the C++ compiler.
     """
-    return _text(_told(distribute, members(distribute)) | {"compilers": list(compilers)})
+    told = _told(distribute, asked_members(distribute), compilers)
+    return _text(told | {"compilers": list(compilers)})
 
 
-def pool_told(distribute: Distribute, usable: tuple[PoolMember, ...]) -> str:
+def pool_told(distribute: Distribute, usable: tuple[PoolMember, ...], compilers: tuple[str, str]) -> str:
     """What the shim is told of those that can be used."""
-    return _text(_told(distribute, usable))
+    return _text(_told(distribute, usable, compilers))
 
 
-def _told(distribute: Distribute, hosts: tuple[PoolMember, ...]) -> dict[str, Any]:
+def _told(
+    distribute: Distribute, hosts: tuple[PoolMember, ...], compilers: tuple[str, str]
+) -> dict[str, Any]:
+    folder = expand(POOL_STATE)
+    named = [{"name": host.endpoint, "slots": host.slots} for host in hosts]
+    if distribute.engine == "icecc":
+        served = {"scheduler": scheduler(distribute), "folder": folder, "compilers": list(compilers)}
+        return {
+            "program": f"{folder}/away",
+            "variable": "TORCHBUILD_POOL",
+            "environ": {
+                "ICECC_TEST_SOCKET": f"{folder}/socket",
+                "ICECC_VERSION": f"{folder}/packed.tar.gz",
+                "ICECC_REMOTE_CPP": "0",
+                "ICECC_CARET_WORKAROUND": "0",  # else a warning has it compiled here once more
+            },
+            "hosts": [host | {"spec": host["name"]} for host in named],
+            "icecream": served,
+        }
     return {
         "program": distribution_engine(distribute.engine).program,
-        "variable": _VARIABLE,
+        "variable": "DISTCC_HOSTS",
         "environ": {
             # what fails there is compiled here, but by our launcher, which asks for the memory first
             "DISTCC_FALLBACK": "0",
-            "DISTCC_BACKOFF_PERIOD": "1",  # with none it asks a machine that is gone again and again
-            "DISTCC_DIR": expand(POOL_STATE),
+            # with none it asks a machine that is gone again and again
+            "DISTCC_BACKOFF_PERIOD": "1",
+            "DISTCC_DIR": folder,
             "DISTCC_IO_TIMEOUT": str(distribute.timeout_s),
             "DISTCC_PAUSE_TIME_MSEC": "50",
         },
-        "hosts": [
-            {"name": host.endpoint, "slots": host.slots, "spec": f"{host.endpoint}/{host.slots},lzo"}
-            for host in hosts
-        ],
+        "hosts": [host | {"spec": f"{host['name']}/{host['slots']},lzo"} for host in named],
     }
 
 
@@ -119,7 +154,7 @@ def judged(distribute: Distribute, seen: Any) -> tuple[tuple[PoolMember, ...], t
         return (), (_warned("pool-program", what, why, wanted),)
     hosts = seen.get("hosts", {})
     findings, usable = [], []
-    for member in members(distribute):
+    for member in asked_members(distribute):
         row = hosts.get(member.endpoint, {})
         finding = _member(member, {key: str(value) for key, value in row.items()})
         findings.append(finding)

@@ -1,10 +1,9 @@
 """Which machines of a pool compile as this one does, as JSON on stdout. Run isolated inside the builder.
 
-``python -I look_pool.py REQUEST.json``, with ``{"program": PROGRAM, "environ": {…}, "variable": NAME,
-"hosts": [{"name": …, "spec": …}], "compilers": [C, CXX]}`` in it. Each machine compiles a small source with
-each compiler; what comes back is compared with what is compiled here, byte by byte. It answers
-``{"program": WHY, "hosts": {NAME: {"outcome": "same" | "differs" | "silent", "own": …, "seen": …}}}``; WHY is
-empty where the program is there.
+``main([REQUEST.json])``, with ``{"program": PROGRAM, "environ": {…}, "variable": NAME, "hosts": [{"name": …,
+"spec": …}], "compilers": [C, CXX]}`` in it. Each machine compiles a small source with each compiler; what
+comes back is compared with what is compiled here, byte by byte. It answers ``{"program": WHY, "hosts": {NAME:
+{"outcome": "same" | "differs" | "silent", "own": …, "seen": …}}}``; WHY is empty where the program is there.
 """
 
 import json
@@ -15,6 +14,8 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Dict, List, Tuple
+
+from .icecream import Icecream
 
 __all__ = ["ident", "look", "main"]
 
@@ -54,6 +55,17 @@ def main(argv: List[str]) -> int:
 
 def look(request: Dict[str, Any]) -> Dict[str, Any]:
     """All machines, several at a time: one that is gone is waited for."""
+    if "icecream" not in request:
+        return _looked(request)
+    icecream = Icecream(request["icecream"])
+    why = icecream.start()
+    try:
+        return {"program": why, "hosts": {}} if why else _looked(request)
+    finally:
+        icecream.stop()
+
+
+def _looked(request: Dict[str, Any]) -> Dict[str, Any]:
     program = str(request["program"])
     if shutil.which(program) is None:
         return {"program": "%s: not there, or no program" % program, "hosts": {}}
@@ -132,7 +144,3 @@ def ident(content: bytes) -> str:
         if at >= 0:
             return content[at : content.find(b"\0", at)].decode("utf-8", "replace")[:_LONGEST]
     return "a compiler that does not say what it is"
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

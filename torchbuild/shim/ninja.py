@@ -20,9 +20,9 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 from .cache import parse_cache
 from .device_flags import read_device_entries
 from .gate import compare
+from .icecream import open_pool
 from .jobserver import NINJA, allowed_jobs, without_jobs
 from .memory import MemoryWatch
-from .pool import Pool
 from .samples import Samples
 from .supervisor import Supervisor
 
@@ -183,7 +183,7 @@ def _build(real: str, arguments: List[str], order: Dict[str, Any]) -> int:
     environ = dict(os.environ)
     if order.get("statslog"):
         environ["CCACHE_STATSLOG"] = order["statslog"]
-    pool = Pool(_told("pool.json"))
+    pool, leave_pool = open_pool(_told("pool.json"))
     supervisor = Supervisor(
         allowed_jobs(jobs, environ),
         order["build_dir"],
@@ -202,6 +202,7 @@ def _build(real: str, arguments: List[str], order: Dict[str, Any]) -> int:
     code = _run(child)
     memory.stop()
     supervised = supervisor.stop()
+    leave_pool()
     if pool.slots:
         _write("pool-used.json", pool.told())
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
