@@ -14,6 +14,7 @@ AWAY = """\
 echo "$WHERE+" >>{log}
 case "$WHERE" in
   */gone) echo "away[$$] ERROR: connection refused" >&2; echo "$WHERE-" >>{log}; exit 116 ;;
+  */wordy) echo "distcc[$$] Warning: slow" >&2; echo "a.c:1: warning: odd" >&2 ;;
   */broken) echo "away: half an object" >&2; : >"$6"; echo "$WHERE-" >>{log}; exit 1 ;;
 esac
 sleep 0.05
@@ -130,6 +131,19 @@ def test_what_fails_elsewhere_is_compiled_here_and_only_that_counts(yard: Yard) 
     assert code == 0, said
     assert "half an object" not in said
     assert used(yard)["hosts"]["broken"]["back"] == 3
+
+
+def test_a_warning_is_heard_and_the_engines_own_words_are_not(yard: Yard) -> None:
+    """A compiler cache keeps what a compiler says, and would say it again for ever."""
+    pool(yard, wordy=1)
+    edges(yard, 1)
+
+    code, said = yard.run(yard.ninja, "-j1")
+
+    assert code == 0
+    assert "a.c:1: warning: odd" in said
+    assert "distcc[" not in said
+    assert used(yard)["hosts"]["wordy"]["done"] == 1
 
 
 def test_an_error_in_the_source_is_told_by_the_compiler_here(yard: Yard) -> None:
