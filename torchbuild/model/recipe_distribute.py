@@ -27,8 +27,8 @@ class Distribute(Documented):
     slots: int = Field(default=4, ge=1, le=1024)
     """Compiles that a machine does at a time, where `hosts` does not say."""
     timeout_s: int = Field(default=600, ge=10, le=86400)
-    """With ``distcc``: seconds without a word after which a machine is given up, and its compile done elsewhere
-    or here. The engine's own time with ``icecc``."""
+    """With ``distcc``: seconds without a word after which a machine is given up, and its compile is done by
+    another or here. ``icecc`` has times of its own."""
     required: bool = False
     """Whether a build ends before it compiles where none of the machines can be used. Default: it compiles
     here, and says so."""
