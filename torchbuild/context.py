@@ -10,6 +10,7 @@ from typing import Protocol
 
 from torchbuild.model.artifact import Artifact
 from torchbuild.model.command import Command
+from torchbuild.model.recipe_distribute import Distribute
 from torchbuild.model.stage import StageKey, StageResult
 from torchbuild.model.stopped import Reason, Unasked
 from torchbuild.report.events import Event
@@ -331,3 +332,5 @@ class Context:
     """What any run in this workspace went on in spite of: preflights by reference, ``unknown``."""
     stopping: Stopping = field(default_factory=Unasked)
     """Whether it shall stop before its end."""
+    distribute: Distribute | None = None
+    """Machines that compile for this one; what they are is no part of what is built."""

@@ -270,3 +270,58 @@ def test_who_holds_nothing_makes_no_room() -> None:
 
     assert victim is not None
     assert victim.name == "e0"
+
+
+def send(made: Ledger, available: int, hosts: list[str]) -> list[str]:
+    """Names of those who are sent away."""
+    for edge in made.waiting:
+        edge.stays = ""
+    return [edge.name for edge in made.sent(Room(0, available), lambda: hosts.pop(0) if hosts else None)]
+
+
+def test_what_is_compiled_elsewhere_does_not_take_its_peak_here() -> None:
+    """Ten that take all memory each go to machines that have room; a little is kept for what remains here."""
+    made = ledger(*[100 * GB] * 10)
+
+    assert send(made, GB, list("abc")) == ["e0", "e1", "e2"]
+    assert [edge.host for edge in made.away] == ["a", "b", "c"]
+    assert sum(edge.missing for edge in made.away) < GB
+
+
+def test_without_memory_for_what_remains_here_nobody_goes() -> None:
+    """Preprocessing is work of this machine."""
+    made = ledger(1, 1)
+
+    assert send(made, 1 << 20, list("ab")) == ["e0"], "one always goes"
+    assert send(made, 1 << 20, list("b")) == []
+
+
+def test_what_comes_back_is_admitted_like_all_else() -> None:
+    """A pool that is gone does not put all its compilers on this machine at once."""
+    made = ledger(4 * GB, 4 * GB, 4 * GB)
+    send(made, 9 * GB, list("abc"))
+    for edge in list(made.away):
+        made.returned(edge, 1.0)
+
+    assert len(let_in(made, 9 * GB)) == 2
+
+
+def test_what_came_back_twice_is_compiled_here() -> None:
+    """Machines that fail one after the other keep no edge for ever."""
+    made = ledger(1)
+    for _ in range(2):
+        assert send(made, GB, ["a"]) == ["e0"]
+        made.returned(made.away[0], 0.0)
+
+    assert send(made, GB, ["a"]) == []
+
+
+def test_tokens_of_who_is_away_are_owed() -> None:
+    """Each is taken back when its owner has ended, here or elsewhere."""
+    made = ledger(1, 1)
+    send(made, GB, ["a"])
+    made.away[0].is_lent = made.waiting[0].is_lent = True
+
+    assert made.owed == 2
+    made.over(made.away[0])
+    assert made.owed == 1

@@ -16,6 +16,7 @@ from torchbuild.model.finding import Finding
 from torchbuild.model.recipe import Machine
 from torchbuild.report.events import Found
 from torchbuild.resolve.cache_backend import CacheBackend, cache_backend
+from torchbuild.resolve.distribution import reached
 from torchbuild.shim.compiler_cache import REMOTE
 
 __all__ = ["backed", "backend_of", "endpoints_of", "marks_of", "silence_told"]
@@ -33,12 +34,12 @@ def backend_of(machine: Machine, environ: Mapping[str, str]) -> CacheBackend | N
 def endpoints_of(machine: Machine, backend: CacheBackend | None) -> tuple[str, ...]:
     """All that a build is let through to."""
     ours = (backend.endpoint,) if backend is not None else ()
-    return tuple(dict.fromkeys((*machine.endpoints, *ours)))
+    return tuple(dict.fromkeys((*reached(machine), *ours)))
 
 
 def marks_of(machine: Machine, backend: CacheBackend | None) -> tuple[str, ...]:
     """The same as reports and provenance name it: a backend with its scheme, and nothing of its secrets."""
-    return (*machine.endpoints, *((backend.public,) if backend is not None else ()))
+    return (*reached(machine), *((backend.public,) if backend is not None else ()))
 
 
 def silence_told(reporter: Reporter) -> Callable[[str, str], None]:

@@ -186,7 +186,7 @@ def run_build(asked: Asked, places: Places, stages: tuple[Stage, ...]) -> Ended:
             network = _Allowed(endpoints, asked.despite)
             executor = _guarded(opened.executor, opened.lock, workspace, reporter, network)
             context = _context(asked, there, opened, LoggedExecutor(executor, clean.redact), reporter)
-            context = replace(context, stopping=stopping)
+            context = replace(context, stopping=stopping, distribute=recipe.machine.distribute)
             run = _Run(opened.lock, context, clean, keeper, gate, stopping)
             return run.go(stages, forced=asked.forced)
 

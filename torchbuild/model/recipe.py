@@ -12,6 +12,7 @@ from pydantic import BeforeValidator, Field, StringConstraints
 from torchbuild.model.artifact import Sha256
 from torchbuild.model.byte_size import ByteSize
 from torchbuild.model.frozen import Documented
+from torchbuild.model.recipe_distribute import Distribute
 from torchbuild.model.recipe_toolchain import Blas, Cuda, Library, Openmp, Python, Toolchain
 from torchbuild.model.recipe_words import (
     IMAGE,
@@ -249,6 +250,8 @@ class Machine(Documented):
     with sccache ``rediss``, ``https`` and ``memcached`` too. ``${NAME}`` stands for a variable of the
     environment, such as a password's. What is in it enters no lock, log or report, but for scheme, host and
     port."""
+    distribute: Distribute | None = None
+    """Machines that compile for this one. Absent: all is compiled here."""
     store_max: ByteSize | None = None
     """Most that stays after a build of what was fetched, as by `torchbuild store gc`. Default: all."""
     disk_floor: ByteSize = "2 GiB"

@@ -20,6 +20,7 @@ __all__ = [
     "Glibc",
     "GpuArch",
     "Name",
+    "PoolHost",
     "Program",
     "Project",
     "Release",
@@ -44,6 +45,11 @@ IMAGE = (
     rf"{_IMAGE_PART}(/{_IMAGE_PART})*"
     r"(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(@sha256:[0-9a-f]{64})?$"
 )
+_POOL_HOST = (
+    r"^([A-Za-z0-9][A-Za-z0-9._-]*|\[[0-9A-Fa-f:.]+\])"
+    r"(:[1-9][0-9]{0,4})?"
+    r"(/[1-9][0-9]{0,3})?$"
+)
 
 PATTERNS = {
     BYTE_SIZE: BYTE_SIZE_WORDS,
@@ -55,6 +61,7 @@ PATTERNS = {
     _VARIABLE: "a variable's name: letters, digits and _, first no digit",
     LOCAL: "lower-case letters and digits, in parts separated by dots",
     _GLIBC: "two numbers, such as 2.28",
+    _POOL_HOST: "HOST, HOST:PORT, HOST/SLOTS or HOST:PORT/SLOTS, an IPv6 address in brackets",
     _PROGRAM: "a program's name or absolute path, without spaces and options; options go to build.env",
     _DEBIAN_WORD: "a Debian name: lower-case letters, digits and . + -, first a letter or a digit",
     MODULE: "a name that can be imported: lower-case letters, digits and _, first a letter",
@@ -70,6 +77,7 @@ BuilderPath = Annotated[str, StringConstraints(pattern=_BUILDER_PATH, max_length
 GpuArch = Annotated[str, StringConstraints(pattern=_GPU_ARCH)]
 DebianWord = Annotated[str, StringConstraints(pattern=_DEBIAN_WORD, max_length=100)]
 Glibc = Annotated[str, StringConstraints(pattern=_GLIBC)]
+PoolHost = Annotated[str, StringConstraints(pattern=_POOL_HOST, max_length=300)]
 Program = Annotated[str, StringConstraints(pattern=_PROGRAM, max_length=1000)]
 Project = Annotated[str, StringConstraints(pattern=_PROJECT, max_length=100)]
 Variable = Annotated[str, StringConstraints(pattern=_VARIABLE)]

@@ -17,6 +17,7 @@ from torchbuild.resolve.decode import invalid
 from torchbuild.resolve.image_rules import image_problems
 from torchbuild.resolve.lines import Places
 from torchbuild.resolve.option_rules import option_problems
+from torchbuild.resolve.pool_rules import pool_problems
 from torchbuild.resolve.problems import MOST_PROBLEMS, located, shown
 from torchbuild.resolve.source_rules import source_problems
 from torchbuild.resolve.support import unsupported
@@ -58,6 +59,7 @@ def _problems(recipe: Recipe) -> Iterator[Problem]:
     yield from option_problems(recipe)
     yield from image_problems(recipe)
     yield from verify_problems(recipe)
+    yield from pool_problems(recipe)
 
 
 def _problem(path: str, seen: str, wanted: str) -> Problem:

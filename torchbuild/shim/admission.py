@@ -28,6 +28,10 @@ _ENOUGH, _DOUBT = 6, 0.3
 """Once so many of a folder were seen; and how much more for each that is missing."""
 _MOST_EVICTIONS = 2
 """What was put back more often is run alone."""
+_SENDING = 192 << 20
+"""What is left here of a compiler whose work is done elsewhere: it preprocesses, and waits."""
+_MOST_SENDINGS = 2
+"""What failed elsewhere more often is compiled here."""
 
 
 class Edge:
@@ -57,11 +61,22 @@ class Edge:
         """How often we ended it to make room."""
         self.is_evicted = False
         """Whether we are about to."""
+        self.stays = "nothing compiles elsewhere"
+        """Why it is compiled here; empty where another machine may."""
+        self.host = ""
+        """The machine that compiles it; empty where that is this one."""
+        self.sendings = 0
+        """How often it was sent to one."""
 
     @property
     def missing(self) -> int:
-        """Bytes that it will still take."""
-        return max(0, self.predicted - self.seen)
+        """Bytes that it will still take here."""
+        return max(0, (_SENDING if self.host else self.predicted) - self.seen)
+
+    @property
+    def may_go(self) -> bool:
+        """Whether another machine may compile it."""
+        return not self.stays and not self.is_alone and self.sendings < _MOST_SENDINGS
 
     def soon(self, now: float) -> int:
         """Bytes that it will take in the next seconds, where it is seen how fast it grows."""
@@ -71,7 +86,7 @@ class Edge:
 
 
 class Ledger:
-    """Who waits and who runs."""
+    """Who waits, who runs, and whose work is done elsewhere."""
 
     def __init__(self, slots: int) -> None:
         """Nobody does.
@@ -81,6 +96,7 @@ class Ledger:
         """
         self.waiting: List[Edge] = []
         self.running: List[Edge] = []
+        self.away: List[Edge] = []
         self._slots = slots
         self._growth = 0
         self._mistakes = 0
@@ -90,6 +106,42 @@ class Ledger:
         """Jobs that have a token and do nothing: who waits, less the threads of others beyond their first."""
         return max(0, len(self.waiting) - sum(edge.threads - 1 for edge in self.running))
 
+    @property
+    def owed(self) -> int:
+        """Tokens that were handed on by who does not work here."""
+        return sum(edge.is_lent for edge in (*self.waiting, *self.away))
+
+    def _free(self, room: Room) -> int:
+        return room.available - room.reserve - sum(edge.missing for edge in (*self.running, *self.away))
+
+    def sent(self, room: Room, take: Callable[[], Optional[str]]) -> Iterator[Edge]:
+        """Send away who may go, in the order in which they came: only what remains here of them needs memory.
+
+        Args:
+            room: as for `admitted`.
+            take: a machine that has room, by name; None where there is none.
+        """
+        free = self._free(room)
+        for edge in [edge for edge in self.waiting if edge.may_go]:
+            is_first = not self.running and not self.away
+            if any(other.is_alone for other in self.running) or (free < _SENDING and not is_first):
+                return
+            host = take()
+            if host is None:
+                return
+            edge.host, edge.seen, edge.has_run = host, 0, True
+            edge.sendings += 1
+            self.waiting.remove(edge)
+            self.away.append(edge)
+            free -= _SENDING
+            yield edge
+
+    def returned(self, edge: Edge, now: float) -> None:
+        """It was not compiled elsewhere: it waits again, before all others."""
+        edge.host, edge.seen, edge.since = "", 0, now
+        self.away.remove(edge)
+        self.waiting.insert(0, edge)
+
     def admitted(self, room: Room, now: float, has_token: Callable[[Edge], bool]) -> Iterator[Edge]:
         """Let in who fits, in the order in which they came; a large one is passed by for a while only.
 
@@ -98,7 +150,7 @@ class Ledger:
             now: the time.
             has_token: whether an edge has a token, or gets back the one that it lent.
         """
-        free = room.available - room.reserve - sum(edge.missing for edge in self.running)
+        free = self._free(room)
         slots = self._slots - sum(edge.threads for edge in self.running)
         for edge in list(self.waiting):
             if any(other.is_alone for other in self.running):
@@ -129,7 +181,7 @@ class Ledger:
             return False
         if any(other.is_guess and now - other.begun < _SEEN_S for other in self.running):
             return False
-        soon = sum(other.soon(now) for other in self.running)
+        soon = sum(other.soon(now) for other in self.running) + sum(other.missing for other in self.away)
         return edge.predicted // 2 <= room.available - room.reserve - soon
 
     def measured(self, bytes_of: Callable[[Edge], int]) -> None:
@@ -141,6 +193,8 @@ class Ledger:
             if edge.seen > edge.predicted:
                 edge.predicted = int(edge.seen * _GROWN)
         self._growth = sum(edge.seen for edge in self.running) - before
+        for edge in self.away:
+            edge.seen = bytes_of(edge)
 
     def to_evict(self, room: Room) -> Optional[Edge]:
         """Who is ended so that others can go on: the youngest, where memory will be gone by the next look."""
@@ -169,7 +223,7 @@ class Ledger:
 
     def over(self, edge: Edge) -> None:
         """It has ended, or is gone."""
-        for edges in (self.waiting, self.running):
+        for edges in (self.waiting, self.running, self.away):
             if edge in edges:
                 edges.remove(edge)
 

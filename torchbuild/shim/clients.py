@@ -5,6 +5,7 @@ it never makes us crash, keep without bound, or touch what is not below our ninj
 """
 
 import os
+import resource
 import socket
 from typing import Iterator, List, NamedTuple, Optional
 
@@ -12,7 +13,7 @@ from .admission import Edge
 from .nvcc_threads import threads_of
 from .processes import is_below
 
-__all__ = ["Asked", "Client", "number", "read_question"]
+__all__ = ["Asked", "Client", "most_clients", "number", "read_question"]
 
 _LONGEST = 1 << 15
 """A launcher's longest line is shorter."""
@@ -57,6 +58,8 @@ class Asked(NamedTuple):
     threads: int
     is_blind: bool = False
     """Whether its memory is held by others than what is below it."""
+    stays: str = "not told"
+    """Why no other machine may compile it; empty where one may."""
     client: int = 0
     """Who waits below ninja for the cache's server that started it; 0 where no server did."""
 
@@ -65,8 +68,8 @@ def read_question(words: List[str], build_dir: str, ninja: int, server: int = 0)
     """What stands behind ``ask``.
 
     Args:
-        words: process, program, folder and output; after them, where a cache's server compiles, ``blind`` or
-            the process that waits for that server.
+        words: process, program, folder and output; where a cache's server compiles, ``blind`` or the process
+            that waits for that server; why no other machine may compile it.
         build_dir: what outputs are named relative to.
         ninja: process that all compilers are below.
         server: process of a cache that compilers may be below instead; 0 for none.
@@ -75,7 +78,7 @@ def read_question(words: List[str], build_dir: str, ninja: int, server: int = 0)
         ValueError: these are no such words.
     """
     told, program, folder, output, *more = words
-    if len(more) > 1:
+    if len(more) > 2:  # noqa: PLR2004
         raise ValueError("too many words")
     name = os.path.join(folder, output)
     if name.startswith(build_dir + os.sep):
@@ -83,7 +86,7 @@ def read_question(words: List[str], build_dir: str, ninja: int, server: int = 0)
     pid = number(told)
     # it says so itself: who connected may have been a guard
     known = pid if is_below(pid, ninja) or is_below(pid, server) else 0
-    through = "".join(more)
+    through, stays = (*more, *("", "not told")[len(more) :])
     client = number(through) if through.isdigit() else 0
     return Asked(
         known,
@@ -91,8 +94,14 @@ def read_question(words: List[str], build_dir: str, ninja: int, server: int = 0)
         name,
         threads_of(known, program, folder),
         through == "blind",
+        stays,
         client if is_below(client, ninja) else 0,
     )
+
+
+def most_clients() -> int:
+    """So many files may be open, less those that the supervisor needs itself."""
+    return max(16, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - 64)
 
 
 def number(text: str) -> int:

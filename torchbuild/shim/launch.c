@@ -7,14 +7,19 @@
    one letter comes back:
 
      we say                                              it says
-     ask <tab> process <tab> program
-         <tab> folder <tab> output <tab> through         r: run
+     ask <tab> process <tab> program <tab> folder
+         <tab> output <tab> through <tab> why it must
+         be compiled here                                r: run; dNAME=VALUE <newline>: send it away
+     back <tab> exit code <tab> what was said            r or d, as before: it was sent away and not compiled
      killed <tab> kilobytes                              r: run it again; f: it stays failed
-     end <tab> kilobytes <tab> exit code                 nothing
+     end <tab> kilobytes <tab> exit code                 nothing; k where it was sent away
 
    What the compiler says is held back until it has ended: of a run that was killed nothing may be left, or a
    compiler cache would keep it. The compiler is a likelier victim of the kernel than we are, or ninja. Where
    the supervisor goes away the compiler is ended: nobody waits for it any more.
+
+   TORCHBUILD_AWAY names the program that sends a compile to another machine, with NAME=VALUE in its environment;
+   it stands before the compiler. What must be the same wherever it is compiled, and is not, stays here.
 
    A cache whose server starts the compilers (see torchbuild.shim.sccache) is told by TORCHBUILD_CACHE, the
    program; TORCHBUILD_BEHIND, a folder; TORCHBUILD_CALLS, a log. Then COMPILER is one of two:
@@ -23,11 +28,11 @@
      BEHIND/usr/bin/c++      a script whose interpreter we are; the server calls it where it has nothing: we ask,
                              and run /usr/bin/c++. What only preprocesses asks nobody.
 
-   The second is not below ninja. It says who is, as the fifth word: TORCHBUILD_CLIENT, which the first has set to
-   its own number, comes to it by way of the server.
+   The second is not below ninja. It says who is, as `through`: TORCHBUILD_CLIENT, which the first has set to its
+   own number, comes to it by way of the server.
 
    The steps of nvcc are started by that server itself, where nobody can stand before them. So for a device
-   compiler we ask before the cache is asked, and the fifth word is `blind`: nothing that is seen of us is its
+   compiler we ask before the cache is asked, and `through` is the word blind: nothing that is seen of us is its
    memory. */
 
 #define _GNU_SOURCE
@@ -46,6 +51,7 @@
 #include <unistd.h>
 
 #define MOST 16384
+#define BLIND "blind"
 
 static const char *const KILLED[] = {
     "Killed signal terminated program", /* gcc, of the compiler proper */
@@ -135,6 +141,19 @@ static char asked(int file, const char *text, size_t length, int waits)
     return got == 1 ? letter : 0;
 }
 
+/* What stands behind the letter, up to the end of its line. */
+static void rest_of(int file, char *text, size_t size)
+{
+    size_t length = 0;
+    ssize_t got;
+    while ((got = read(file, text + length, 1)) != 0)
+        if (got > 0 && (text[length] == '\n' || ++length == size - 1))
+            break;
+        else if (got < 0 && errno != EINTR)
+            break;
+    text[length] = 0;
+}
+
 /* A tab or a new line would be taken for the end of a word. */
 static const char *plain(char *to, size_t size, const char *text)
 {
@@ -144,6 +163,82 @@ static const char *plain(char *to, size_t size, const char *text)
         if (*at == '\t' || *at == '\n')
             *at = '?';
     return to;
+}
+
+static int begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+static int ends_in(const char *text, const char *const *endings)
+{
+    size_t length = strlen(text);
+    for (; *endings; endings++)
+        if (length > strlen(*endings) && strcmp(text + length - strlen(*endings), *endings) == 0)
+            return 1;
+    return 0;
+}
+
+/* Options that make the object another one elsewhere, or leave something beside it. */
+static const char *odd(const char *option, int *debug, int *lto)
+{
+    static const char *const PLAIN[] = {
+        "-E", "-S", "-M", "-MM", "-fprofile", "-ftest-coverage", "--coverage", "-coverage", "-fplugin", "-specs",
+        "-save-temps", "-frecord-gcc-switches", "-grecord-gcc-switches", "-fdump-", "-ftime-trace", "-fmodule",
+        "-frandom-seed", "-Wa,-a", "-wrapper", "-B", "--sysroot", "-fauto-profile", "-include-pch", "-emit-", "@", 0,
+    };
+    int at;
+    if (option[0] == '-' && option[1] == 'm' && strstr(option, "=native"))
+        return "native";
+    if (begins(option, "-flto"))
+        *lto = 1;
+    else if (strcmp(option, "-fno-lto") == 0)
+        *lto = 0;
+    else if (strcmp(option, "-g0") == 0 || strcmp(option, "-ggdb0") == 0)
+        *debug = 0;
+    else if (begins(option, "-g") && !begins(option, "-gno-"))
+        *debug = 1;
+    for (at = 0; PLAIN[at]; at++)
+        if (strcmp(option, PLAIN[at]) == 0 || (strlen(PLAIN[at]) > 3 && begins(option, PLAIN[at])))
+            return "option";
+    return option[0] == '@' ? "option" : "";
+}
+
+/* Why another machine may not compile it; empty where one may. */
+static const char *stays(char **argv)
+{
+    static const char *const WITH_VALUE[] = {"-o", "-I", "-D", "-U", "-MF", "-MT", "-MQ", "-isystem", "-idirafter",
+                                             "-iquote", "-include", "-imacros", "-isysroot", "-Xpreprocessor", 0};
+    static const char *const CODE[] = {".c", ".cc", ".cpp", ".cxx", ".c++", ".C", ".cp", ".CPP", 0};
+    static const char *const ASSEMBLY[] = {".s", ".S", ".asm", ".sx", 0};
+    const char *program = strrchr(argv[1], '/'), *word, *why = "";
+    int at, value, sources = 0, is_compile = 0, debug = 0, lto = 0;
+    if (strstr(program ? program : argv[1], "nvcc"))
+        return "nvcc";
+    for (at = 2; argv[at]; at++) {
+        for (value = 0; WITH_VALUE[value] && strcmp(argv[at], WITH_VALUE[value]) != 0; value++)
+            continue;
+        if (WITH_VALUE[value]) {
+            if (!argv[++at])
+                return "option";
+        } else if (strcmp(argv[at], "-c") == 0)
+            is_compile = 1;
+        else if (strcmp(argv[at], "-x") == 0) {
+            if (!argv[at + 1] || strstr(argv[at + 1], "header"))
+                return "header";
+            if (strcmp(argv[at + 1], "c") != 0 && strcmp(argv[at + 1], "c++") != 0)
+                return "language";
+            at++;
+        } else if (argv[at][0] != '-' && argv[at][0] != '@') {
+            if (ends_in(argv[at], ASSEMBLY))
+                return "assembly";
+            sources += ends_in(argv[at], CODE) ? 1 : 2;
+        } else if (*(word = odd(argv[at], &debug, &lto)))
+            why = *why ? why : word;
+    }
+    if (!is_compile || sources != 1)
+        return "not one source";
+    return *why ? why : debug ? "debug" : lto ? "lto" : "";
 }
 
 static int has(char **argv, const char *option)
@@ -237,8 +332,8 @@ static size_t request(char *text, char **argv, const char *through)
     plain(folder, sizeof folder, here);
     plain(program, sizeof program, argv[1]);
     plain(output, sizeof output, said);
-    return (size_t)snprintf(text, MOST, "ask\t%d\t%s\t%s\t%s\t%.16s\n", (int)getpid(), program, folder, output,
-                            through);
+    return (size_t)snprintf(text, MOST, "ask\t%d\t%s\t%s\t%s\t%.16s\t%s\n", (int)getpid(), program, folder,
+                            output, through, stays(argv));
 }
 
 static int aside(void)
@@ -255,9 +350,9 @@ static int aside(void)
 
 static void become(char **argv)
 {
-    execvp(argv[1], argv + 1);
+    execvp(argv[0], argv);
     say("torchbuild: cannot start ");
-    say(argv[1]);
+    say(argv[0]);
     say("\n");
     _exit(errno == ENOENT ? 127 : 126);
 }
@@ -302,6 +397,22 @@ static int run(char **argv, int errors, struct rusage *usage)
             return 256;
     child = 0;
     return status;
+}
+
+/* What the program that sends work away says of itself, in the first line that it calls an error. */
+static void own_error(int errors, char *text, size_t size)
+{
+    char all[16384], *line, *end;
+    ssize_t got = errors < 0 ? 0 : pread(errors, all, sizeof all - 1, 0);
+    all[got < 0 ? 0 : got] = text[0] = 0;
+    for (line = all; *line && !text[0]; line = *end ? end + 1 : end) {
+        end = line + strcspn(line, "\n");
+        if (memmem(line, (size_t)(end - line), "ERROR: ", 7) || memmem(line, (size_t)(end - line), "rror: ", 6))
+            snprintf(text, size, "%.*s", (int)(end - line), line);
+    }
+    for (line = text; *line; line++)
+        if (*line == '\t' || *line == '\n')
+            *line = ' ';
 }
 
 /* Whether somebody killed it: the driver, or what the driver started. */
@@ -354,6 +465,60 @@ static int leave(int status)
     return WEXITSTATUS(status);
 }
 
+static int emptied(int errors)
+{
+    return errors < 0 || (ftruncate(errors, 0) == 0 && lseek(errors, 0, SEEK_SET) == 0);
+}
+
+/* Leave out what the program that sends work away says of itself: a compiler cache would keep it. */
+static void without_own(int errors)
+{
+    static char text[65536];
+    char *line, *end;
+    ssize_t got = errors < 0 ? 0 : pread(errors, text, sizeof text - 1, 0), ignored = 0;
+    text[got < 0 ? 0 : got] = 0;
+    if (got <= 0 || got == (ssize_t)sizeof text - 1 || !emptied(errors))
+        return;
+    for (line = text; *line; line = end) {
+        end = line + strcspn(line, "\n");
+        end += *end == '\n';
+        if (!begins(line, "distcc[") && !begins(line, "ICECC["))
+            ignored = write(errors, line, (size_t)(end - line));
+    }
+    (void)ignored;
+}
+
+/* Signals that we pass on: who sends them wants no other try. */
+static int is_ours(int number)
+{
+    return number == SIGINT || number == SIGTERM || number == SIGHUP;
+}
+
+/* Compile it elsewhere, as often as we are told to; 'd' where that ended it, else the letter that we are told. */
+static char away(int file, char **argv, int errors, struct rusage *usage, int *status)
+{
+    static char order[4096], text[1024], error[512];
+    char said = 'd';
+    size_t length;
+    while (said == 'd') {
+        rest_of(file, order, sizeof order);
+        argv[0] = getenv("TORCHBUILD_AWAY");
+        if (strchr(order, '='))
+            putenv(order);
+        memset(usage, 0, sizeof *usage);
+        *status = argv[0] ? run(argv, errors, usage) : 0x7f00;
+        if (*status == 0)
+            without_own(errors);
+        if (*status == 0 || (WIFSIGNALED(*status) && is_ours(WTERMSIG(*status))))
+            return 'd';
+        own_error(errors, error, sizeof error);
+        length = (size_t)snprintf(text, sizeof text, "back\t%d\t%s\n",
+                                  WIFEXITED(*status) ? WEXITSTATUS(*status) : 128 + WTERMSIG(*status), error);
+        said = emptied(errors) ? asked(file, text, length, 1) : 0;
+    }
+    return said;
+}
+
 int main(int argc, char **argv)
 {
     static char text[MOST];
@@ -370,7 +535,7 @@ int main(int argc, char **argv)
     before = cached(argv, longer);
     if (before == 1 && !(is_blind = is_device(argv[1]))) {
         name_client();
-        become(longer);
+        become(longer + 1);
     }
     if (before == 2) {
         through = getenv("TORCHBUILD_CLIENT");
@@ -378,14 +543,10 @@ int main(int argc, char **argv)
     }
     file = before < 0 ? -1 : reach(getenv("TORCHBUILD_SUPERVISOR"));
     if (file < 0)
-        become(is_blind ? longer : argv);
-    said = asked(file, text, request(text, argv, is_blind ? "blind" : through ? through : ""), 1);
+        become(is_blind ? longer + 1 : argv + 1);
+    said = asked(file, text, request(text, argv, is_blind ? BLIND : through ? through : ""), 1);
     if (is_blind)
         argv = longer;
-    if (said != 'r') {
-        say("torchbuild: the supervisor of this build is gone; nothing more is started\n");
-        return 1;
-    }
     errors = aside();
     sigaction(SIGINT, &forward, 0);
     sigaction(SIGTERM, &forward, 0);
@@ -395,20 +556,27 @@ int main(int argc, char **argv)
     if (fcntl(file, F_SETOWN, getpid()) != 0 || fcntl(file, F_SETFL, fcntl(file, F_GETFL) | O_ASYNC) != 0 ||
         hung_up())
         gone = 1;
-    for (;;) {
+    if (said == 'd')
+        said = away(file, argv, errors, &usage, &status);
+    if (said != 'r' && said != 'd') {
+        say("torchbuild: the supervisor of this build is gone; nothing more is started\n");
+        return 1;
+    }
+    while (said == 'r') {
         memset(&usage, 0, sizeof usage);
-        status = run(argv, errors, &usage);
+        status = run(argv + 1, errors, &usage);
         if (gone || !was_killed(status, errors))
             break;
         length = (size_t)snprintf(text, sizeof text, "killed\t%ld\n", usage.ru_maxrss);
         if (asked(file, text, length, 1) != 'r')
             break;
-        if (errors >= 0 && (ftruncate(errors, 0) != 0 || lseek(errors, 0, SEEK_SET) != 0))
+        if (!emptied(errors))
             break;
     }
     tell(errors);
     length = (size_t)snprintf(text, sizeof text, "end\t%ld\t%d\n", usage.ru_maxrss,
                               WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
-    asked(file, text, length, 0);
+    /* A token that was handed on is no longer owed to us: that must be known before ninja uses ours. */
+    asked(file, text, length, said == 'd');
     return leave(status);
 }

@@ -3,9 +3,10 @@
 Orders come from ``order.json`` beside this package, written by the stage that starts the front end:
 ``{"mode": "gate" | "build", "build_dir": …, "target": … | null, "expect": […], "fingerprint": {…},
 "statslog": …, "cache": …}``.
-What was found is left there as ``gate.json``, ``compile.json`` and ``samples.jsonl``. Exit codes of our own:
-90 stopped after configure as asked, 91 refused by the gate, 92 stopped after the target as asked, 95 stopped
-with what ran, because ``stop-asked`` lies there.
+What was found is left there as ``gate.json``, ``compile.json``, ``samples.jsonl`` and, where ``pool.json``
+names machines that compile for us, ``pool-used.json``. Exit codes of our own: 90 stopped after configure as
+asked, 91 refused by the gate, 92 stopped after the target as asked, 95 stopped with what ran, because
+``stop-asked`` lies there.
 """
 
 import json
@@ -23,6 +24,7 @@ from .cache import parse_cache
 from .compiler_cache import CompilerCache
 from .device_flags import read_device_entries
 from .gate import compare
+from .icecream import open_pool
 from .jobserver import NINJA, allowed_jobs, without_jobs
 from .live import Live
 from .memory import MemoryWatch
@@ -222,36 +224,33 @@ def _build(real: str, arguments: List[str], order: Dict[str, Any]) -> int:
         targets = [order["target"]]
     options, jobs = without_jobs(options, NINJA)
     environ = dict(os.environ)
+    pool, leave_pool = open_pool(_told("pool.json"))
     supervisor = Supervisor(
         allowed_jobs(jobs, environ),
         order["build_dir"],
-        _expected_peaks(),
+        _told("expected-peaks.json"),
         os.path.join(_HERE, "peaks.jsonl"),
         stop_mark=_STOP_MARK,
         live=Live(os.path.join(_HERE, "live.json"), order.get("statslog")),
+        pool=pool,
     )
     environ.update(supervisor.environ(os.path.join(_HERE, "launch")))
     cache = CompilerCache(order, _HERE, supervisor.folder)
     started = time.time()
-    memory = MemoryWatch(Samples(os.path.join(_HERE, "samples.jsonl")))
     try:
         environ.update(cache.start(_tied_to_us()))
         supervisor.server = cache.server
-        argv = [real, *options, *targets]
-        child = _start(argv, environ, supervisor.jobserver.inherited)  # one thread as yet
-        memory.watch(child.pid, lambda: {"tokens": supervisor.jobserver.jobs})
-        supervisor.ninja = child.pid
-        supervisor.start()
-        memory.start()
-        code = _run(child)
-        memory.stop()
+        code, peak = _work([real, *options, *targets], environ, supervisor)
         supervised = supervisor.stop()  # first: what the cache's server still runs is nobody's any more
     finally:
         cached = cache.stop(supervisor.asked)
+        leave_pool()
         supervisor.clear()
+    if pool.slots:
+        _write("pool-used.json", pool.told())
     is_stopped = supervisor.stopping.is_over and code in INTERRUPTED
     told = {"exit_code": code, "stopped": is_stopped, "seconds": round(time.time() - started, 3)}
-    told.update(_price(), peak_memory_bytes=memory.peak, **supervised)
+    told.update(_price(), peak_memory_bytes=peak, **supervised)
     _write("compile.json", {**told, **({"compiler_cache": cached} if cached else {})})
     if is_stopped:
         sys.stderr.write("torchbuild: what ran is finished; stopped, as asked\n")
@@ -260,6 +259,19 @@ def _build(real: str, arguments: List[str], order: Dict[str, Any]) -> int:
         sys.stderr.write("torchbuild: built %s; stopped, as asked\n" % order["target"])
         return STOPPED_AFTER_TARGET
     return code
+
+
+def _work(argv: List[str], environ: Dict[str, str], supervisor: Supervisor) -> Tuple[int, int]:
+    """Ninja, from its begin to its end: its exit code, and the most memory that was seen."""
+    memory = MemoryWatch(Samples(os.path.join(_HERE, "samples.jsonl")))
+    child = _start(argv, environ, supervisor.jobserver.inherited)  # one thread as yet
+    memory.watch(child.pid, lambda: {"tokens": supervisor.jobserver.jobs})
+    supervisor.ninja = child.pid
+    supervisor.start()
+    memory.start()
+    code = _run(child)
+    memory.stop()
+    return code, memory.peak
 
 
 def _price() -> Dict[str, Any]:
@@ -272,9 +284,10 @@ def _price() -> Dict[str, Any]:
     }
 
 
-def _expected_peaks() -> Dict[str, Any]:
+def _told(name: str) -> Dict[str, Any]:
+    """What the stage has written for us; empty where it has not."""
     try:
-        with open(os.path.join(_HERE, "expected-peaks.json"), encoding="utf-8") as handle:
+        with open(os.path.join(_HERE, name), encoding="utf-8") as handle:
             return dict(json.load(handle))
     except (OSError, ValueError):
         return {}

@@ -3,19 +3,16 @@
 Every compiler is started by ``launch`` (see ``launch.c``), which asks here first. A compiler that waits hands
 its token on, so that others work meanwhile, and has one again before it starts: never do more jobs run than
 there are tokens. What was killed is run again, alone, once. Tokens that went with a client that was killed
-come back.
+come back. Where other machines compile for us (see `Pool`), who may go to them goes, and its token is handed
+on too: here it only waits. What they do not compile is compiled here, admitted like all else.
 """
 
 import contextlib
 import json
 import os
-import resource
 import selectors
-import shutil
 import signal
-import socket
 import sys
-import tempfile
 import threading
 import time
 from typing import Any, Dict, List, Optional, Set
@@ -23,17 +20,22 @@ from typing import Any, Dict, List, Optional, Set
 from .admission import Edge, Ledger, Peaks
 from .audit import Audit
 from .budget import Budget
-from .clients import Asked, Client, number, read_question
+from .clients import Asked, Client, most_clients, number, read_question
 from .jobserver import Jobserver
 from .live import Live
+from .pool import Pool
 from .processes import Processes, look
+from .socket_folder import SocketFolder
 from .stopping import Stopping
 
 __all__ = ["SOCKET", "Supervisor"]
 
 SOCKET = "TORCHBUILD_SUPERVISOR"
 """The variable that names our socket."""
-_LONGEST_PATH = 90
+AWAY = "TORCHBUILD_AWAY"
+"""The variable that names what stands before a compiler whose work is done elsewhere."""
+_OWN_CODE = 100
+"""From here on exit codes are those of the program that sends work away, not a compiler's."""
 _SLOW_S, _FAST_S, _IDLE_S = 0.5, 0.15, 1.0
 """Between looks: usually, where memory is scarce or somebody waits, and where nothing compiles."""
 _STOPPING_S = 0.05
@@ -55,19 +57,23 @@ class Supervisor(threading.Thread):
         *,
         stop_mark: str = "",
         live: Optional[Live] = None,
+        pool: Optional[Pool] = None,
     ) -> None:
         """Make pipe and socket; nothing is served yet.
 
         Args:
-            jobs: tokens.
+            jobs: tokens: what may run here.
             build_dir: what outputs are named relative to.
             told: what compilers are expected to take, see `Peaks`.
             learned: a file that gets a line for each compiler that took something else.
             stop_mark: a file; where it is there, the build ends with what runs.
             live: gets what runs at each moment; None where nobody watches.
+            pool: machines that compile for us.
         """
         super().__init__(daemon=True)
-        self.folder = _folder()
+        self._place = SocketFolder()
+        self._listener = self._place.listener
+        self.folder = self._place.path
         """Where pipe and socket are, and what else lives as long as we do."""
         self.jobserver = Jobserver(self.folder, jobs)
         self._audit = Audit(self.jobserver, self._say)
@@ -77,19 +83,15 @@ class Supervisor(threading.Thread):
         self._total = self._room.available
         self._learned = open(learned, "a", encoding="utf-8")
         self._live, self._seen = live, Processes([])
-        self._path = os.path.join(self.folder, "ask")
-        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._listener.bind(self._path)
-        self._listener.listen(128)
-        self._listener.setblocking(False)
         self._wake = os.pipe()
         self._clients: List[Client] = []
-        self._most = _most_clients()
+        self._most = most_clients()
         self._by_edge: Dict[int, Client] = {}
         self._is_over = False
         self._counts = dict.fromkeys(("admitted", "waited", "evicted", "rerun", "lost", "blind"), 0)
         self.asked: Set[str] = set()
         """Outputs, absolute, whose compiler asked: what a cache had did not."""
+        self._pool = pool or Pool({})
         self.stopping = Stopping(stop_mark)
         """Whether it shall end before its end."""
         self.ninja = 0
@@ -101,10 +103,13 @@ class Supervisor(threading.Thread):
 
     def environ(self, launcher: str) -> Dict[str, str]:
         """What ninja, and all below it, must have in its environment."""
-        told = {"MAKEFLAGS": self.jobserver.makeflags(), SOCKET: self._path}
+        told = {"MAKEFLAGS": self.jobserver.makeflags(), SOCKET: self._place.ask}
         if os.access(launcher, os.X_OK):
             # a compiler cache calls what stands there only where it has nothing
             told["CCACHE_PREFIX"] = (launcher + " " + os.environ.get("CCACHE_PREFIX", "")).strip()
+            if self._pool.slots:
+                told.update(self._pool.environ)
+                told[AWAY] = self._pool.program
         return told
 
     def stop(self) -> Dict[str, int]:
@@ -125,7 +130,7 @@ class Supervisor(threading.Thread):
 
     def clear(self) -> None:
         """Remove pipe and socket, and what else lies beside them."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self._place.clear()
 
     # --- serving ---------------------------------------------------------------------------------------
 
@@ -213,6 +218,8 @@ class Supervisor(threading.Thread):
         if client not in self._clients:
             return
         if client.edge is not None:
+            if client.edge.host:
+                self._pool.left(client.edge.host)
             self._forget(client.edge)
         self._ready.unregister(client.link)
         self._clients.remove(client)
@@ -228,12 +235,26 @@ class Supervisor(threading.Thread):
         word, rest = words[0], words[1:]
         if word == "ask" and client.edge is None:
             self._ask(client, rest)
+        elif client.edge is not None and client.edge in self._ledger.away:
+            self._obey_away(client, client.edge, words)
         elif client.edge is None or client.edge not in self._ledger.running:
             raise ValueError("no launcher says so now")
         elif word == "killed":
             self._killed(client, client.edge, number(rest[0]) * 1024)
         elif word == "end":
             self._end(client.edge, number(rest[0]) * 1024, rest[1])
+
+    def _obey_away(self, client: Client, edge: Edge, words: List[str]) -> None:
+        """Of a launcher whose compiler works elsewhere."""
+        if words[0] == "back":
+            self._back(edge, number(words[1]), words[2])
+        elif words[0] != "end":
+            raise ValueError("no launcher says so now")
+        else:
+            self._pool.done(edge.host)
+            edge.host = ""
+            self._answer(client, b"k")
+            self._forget(edge)
 
     def _ask(self, client: Client, words: List[str]) -> None:
         asked = read_question(words, self._build_dir, self.ninja, self.server)
@@ -244,6 +265,8 @@ class Supervisor(threading.Thread):
         client.edge = Edge(asked.name, peak, time.monotonic(), asked.threads, is_blind=asked.is_blind)
         self._note(asked)
         client.edge.is_guess = self._peaks.is_guess(asked.name, asked.program)
+        if self._pool.slots:
+            client.edge.stays = self._pool.staying(asked.stays)
         self._by_edge[id(client.edge)] = client
         self._ledger.waiting.append(client.edge)
         self._stop()
@@ -270,6 +293,18 @@ class Supervisor(threading.Thread):
         self._say("%s was killed twice, the second time alone, with %d MiB" % (edge.name, size))
         self._answer(client, b"f")
 
+    def _back(self, edge: Edge, code: int, why: str) -> None:
+        """It was sent away and did not become an object there: a compiler's own words are heard here."""
+        host, now = edge.host, time.monotonic()
+        if 0 < code < _OWN_CODE:
+            edge.stays = "failed elsewhere"
+            self._pool.refused(host, "exit code %d of the compiler" % code)
+        elif self._pool.failed(host, why or "exit code %d" % code, now):
+            self._say("%s compiles nothing more for now: %s" % (host, why or "exit code %d" % code))
+        self._ledger.returned(edge, now)
+        self._admit()
+        self._lend()
+
     def _end(self, edge: Edge, peak: int, code: str) -> None:
         peak = max(peak, edge.most)
         if code == "0" and not edge.is_blind and self._peaks.learn(edge.name, peak):
@@ -282,15 +317,23 @@ class Supervisor(threading.Thread):
     def _admit(self) -> None:
         if self._ledger.waiting and time.monotonic() - self._looked > _FRESH_S:
             self._look(now=True)
+        for edge in self._ledger.sent(self._room, lambda: self._pool.take(time.monotonic())):
+            self._hand_on(edge)
+            order = "d%s\n" % self._pool.order(edge.host)
+            self._answer(self._by_edge[id(edge)], os.fsencode(order))
         for edge in self._ledger.admitted(self._room, time.monotonic(), self._has_token):
             self._counts["admitted"] += 1
             self._answer(self._by_edge[id(edge)], b"r")
-        owed = sum(edge.is_lent for edge in self._ledger.waiting)
-        while self.jobserver.lent > owed and self.jobserver.take_back():
+        while self.jobserver.lent > self._ledger.owed and self.jobserver.take_back():
             pass
 
     def _has_token(self, edge: Edge) -> bool:
-        """Its own; or the one that it lent; or that of another that waits and has not lent its own."""
+        """Its own; or the one that it lent; or that of another that waits and has not lent its own.
+
+        What was handed on by one that has ended is nobody's own: it is taken back through who asks next.
+        """
+        if self.jobserver.lent > self._ledger.owed:
+            edge.is_lent = True
         if edge.is_lent and not self.jobserver.take_back():
             other = next((item for item in reversed(self._ledger.waiting) if not item.is_lent), None)
             if other is None:
@@ -302,14 +345,20 @@ class Supervisor(threading.Thread):
     def _lend(self) -> None:
         if self.stopping.is_asked:
             return
-        most = min(max(8, 2 * self.jobserver.jobs), self._ledger.idle)
+        away = sum(edge.is_lent for edge in self._ledger.away)
+        most = min(max(8, 2 * self.jobserver.jobs), self._ledger.idle) + away
         for edge in self._ledger.waiting:
-            if not edge.is_lent and self.jobserver.lent < most:
-                edge.is_lent = self.jobserver.lend()
+            if self.jobserver.lent < most:
+                self._hand_on(edge)
 
-    def _answer(self, client: Client, letter: bytes) -> None:
+    def _hand_on(self, edge: Edge) -> None:
+        """Its token: while it waits, or is compiled elsewhere, another may work here."""
+        if not edge.is_lent and not self.stopping.is_asked:
+            edge.is_lent = self.jobserver.lent > self._ledger.owed or self.jobserver.lend()
+
+    def _answer(self, client: Client, text: bytes) -> None:
         with contextlib.suppress(OSError):  # it is gone: its end will be heard
-            client.link.send(letter)
+            client.link.send(text)
 
     # --- looking ---------------------------------------------------------------------------------------
 
@@ -332,8 +381,7 @@ class Supervisor(threading.Thread):
         """What runs now, for whoever watches."""
         waiting, jobs = self._ledger.waiting, self.jobserver.jobs
         asked = {client.stands: client.edge for client in self._by_edge.values() if client.edge is not None}
-        idle = sum(edge.is_lent for edge in waiting)
-        taken = jobs - 1 + self.jobserver.lent - self.jobserver.free() - idle
+        taken = jobs - 1 + self.jobserver.lent - self.jobserver.free() - self._ledger.owed
         busy = taken + bool(asked or seen.children(self.ninja))  # one runs without a token
         live.tell(
             seen,
@@ -349,17 +397,3 @@ class Supervisor(threading.Thread):
     def _say(self, text: str) -> None:
         sys.stderr.write("torchbuild: %s\n" % text[:_LOGGED])
         sys.stderr.flush()
-
-
-def _folder() -> str:
-    """Where pipe and socket lie: a socket's path must be short, and blanks end a word of MAKEFLAGS."""
-    folder = tempfile.mkdtemp(prefix="tb-")
-    if len(os.fsencode(folder)) > _LONGEST_PATH or len(folder.split()) != 1:
-        os.rmdir(folder)
-        folder = tempfile.mkdtemp(prefix="tb-", dir="/tmp")
-    return folder
-
-
-def _most_clients() -> int:
-    """So many files may be open, less those that the supervisor needs itself."""
-    return max(16, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - 64)

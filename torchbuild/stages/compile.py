@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from torchbuild.cache_used import SHIM_SAYS, STATSLOG, cache_evidence, cache_used, hits_told, warm_key
 from torchbuild.compile_learned import keep_peaks, keep_times, kept_peaks
+from torchbuild.compile_pool import pool_looked_at, pool_slots, pool_used
 from torchbuild.compile_watch import MOST_EVIDENCE, CompileWatch
 from torchbuild.context import Completed, Context
 from torchbuild.errors import StageError, UsageError
@@ -101,7 +102,9 @@ def run(plan: Plan, context: Context) -> Result:
     What stands in the build tree then is watched as what configure left, which wipes it where it is damaged.
     """
     context.records.watch("configure", ())
+    pool = pool_looked_at(plan.commands[0], context)
     built = _built(plan, context)
+    pool += pool_used(context)
     findings: tuple[Finding, ...] = ()
     is_kept = context.is_dev and not built.stopped
     forgotten = forget_refused(NAME, built.compared, context, is_kept=is_kept)
@@ -120,7 +123,7 @@ def run(plan: Plan, context: Context) -> Result:
     what = f"stopped after {context.target}, as asked" if built.stopped else f"{built.watch.total} edges"
     return Result(
         summary=what + hits_told(evidence),
-        findings=findings,
+        findings=pool + findings,
         evidence=tuple(sorted(evidence.items())),
         stopped=built.stopped,
     )
@@ -213,7 +216,7 @@ def _estimate(plan: Plan, context: Context) -> LiveEstimate:
         lambda name: read(inside(f"{BUILD_DIR}/{name}")),
         edge_times(read(inside(plan.edge_times)), edge_guesses()),
         has_cache=bool(plan.compiler_cache),
-        jobs=int(jobs) if jobs.isdecimal() else 0,
+        jobs=int(jobs) + pool_slots(context) if jobs.isdecimal() else 0,
         target=context.target,
         running=lambda: running_edges(read(inside(LIVE))),
         statslog=lambda: read(inside(STATSLOG)),

@@ -1,0 +1,155 @@
+"""Machines that compile for this one, on paper."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from torchbuild.model.recipe import Machine
+from torchbuild.model.recipe_distribute import Distribute
+from torchbuild.resolve.distribution import (
+    asked_members,
+    judged,
+    members,
+    pool_request,
+    pool_told,
+    reached,
+    scheduler,
+    used,
+)
+
+
+def asked(*hosts: str, **more: Any) -> Distribute:
+    """As in a recipe."""
+    return Distribute(hosts=hosts, **more)
+
+
+@pytest.mark.parametrize(
+    ("text", "endpoint", "slots"),
+    [
+        ("build1", "build1:3632", 4),
+        ("build1.example/16", "build1.example:3632", 16),
+        ("10.0.0.5:4000", "10.0.0.5:4000", 4),
+        ("[fd00::5]:4000/2", "[fd00::5]:4000", 2),
+        ("[fd00::5]", "[fd00::5]:3632", 4),
+    ],
+)
+def test_a_machine_is_named_as_one_would(text: str, endpoint: str, slots: int) -> None:
+    """Host alone, with a port, with a number of slots, with both."""
+    assert members(asked(text)) == ((endpoint, slots),)
+
+
+def test_a_machine_counts_once() -> None:
+    """With the slots that it was given first."""
+    assert members(asked("a/2", "a:3632/9", "b")) == (("a:3632", 2), ("b:3632", 4))
+
+
+@pytest.mark.parametrize("text", ["", "tcp://a", "a:b", "a/0", "a:0", "a b", "@a", "a,lzo", "a:1:2"])
+def test_what_is_no_machine_is_refused(text: str) -> None:
+    """With the shape that is wanted, before anything else happens."""
+    with pytest.raises(ValidationError):
+        asked(text)
+
+
+def test_a_build_may_reach_its_machines_and_its_endpoints_alone() -> None:
+    """What is named in report and provenance is the same list."""
+    machine = Machine(endpoints=("cache:6379", "a:3632"), distribute=asked("a", "b"))
+
+    assert reached(machine) == ("cache:6379", "a:3632", "b:3632")
+    assert reached(Machine()) == ()
+
+
+def test_the_shim_is_told_of_usable_machines_alone() -> None:
+    """And the program falls back to nothing by itself: what fails is admitted here first."""
+    distribute = asked("a/2", "b", timeout_s=30)
+
+    told = json.loads(pool_told(distribute, members(distribute)[:1], ("cc", "c++")))
+
+    assert told["hosts"] == [{"name": "a:3632", "slots": 2, "spec": "a:3632/2,lzo"}]
+    assert told["program"] == "distcc"
+    assert told["environ"]["DISTCC_FALLBACK"] == "0"
+    assert told["environ"]["DISTCC_IO_TIMEOUT"] == "30"
+    request = json.loads(pool_request(distribute, ("cc", "c++")))
+    assert [host["name"] for host in request["hosts"]] == ["a:3632", "b:3632"]
+    assert request["compilers"] == ["cc", "c++"]
+
+
+def test_only_machines_with_our_objects_are_used() -> None:
+    """The others are told with both compilers, or with why they are silent."""
+    seen = {
+        "program": "",
+        "hosts": {
+            "a:3632": {"outcome": "same", "own": "GCC 14", "seen": "GCC 14"},
+            "b:3632": {"outcome": "differs", "own": "GCC 14", "seen": "GCC 12"},
+            "c:3632": {"outcome": "differs", "own": "GCC 14", "seen": "GCC 14"},
+            "d:3632": {"outcome": "silent", "own": "GCC 14", "seen": "connection refused"},
+        },
+    }
+
+    usable, findings = judged(asked("a", "b", "c", "d", "e"), seen)
+
+    assert usable == (("a:3632", 4),)
+    assert [(item.reference, item.outcome) for item in findings] == [
+        ("pool-compiler", "passed"),
+        ("pool-compiler", "warned"),
+        ("pool-compiler", "warned"),
+        ("pool-silent", "warned"),
+        ("pool-silent", "warned"),
+    ]
+    assert (findings[1].seen, findings[1].wanted) == ("GCC 12", "GCC 14")
+    assert findings[2].seen == "GCC 14, and another object: its assembler or its settings differ"
+
+
+@pytest.mark.parametrize("seen", [None, [], {"program": "distcc: not there, or no program", "hosts": {}}])
+def test_without_the_program_all_is_compiled_here(seen: Any) -> None:
+    """One finding, with the package that is missing."""
+    usable, (finding,) = judged(asked("a", "b"), seen)
+
+    assert usable == ()
+    assert (finding.reference, finding.outcome) == ("pool-program", "warned")
+    assert "distcc" in finding.wanted
+
+
+def test_what_became_of_them_is_told() -> None:
+    """Who did all, who gave something back and why, who was never asked, and what stayed here."""
+    told = {
+        "hosts": {
+            "a:1": {"sent": 5, "done": 5, "back": 0, "why": {}},
+            "b:1": {"sent": 3, "done": 1, "back": 2, "why": {"refused": 2}},
+            "c:1": {"sent": 0, "done": 0, "back": 0, "why": {}},
+        },
+        "stayed": {"nvcc": 7, "not one source": 1},
+    }
+
+    findings = used(json.dumps(told))
+
+    assert [(item.reference, item.outcome) for item in findings] == [
+        ("pool-used", "passed"),
+        ("pool-used", "warned"),
+        ("pool-used", "warned"),
+        ("pool-stayed", "passed"),
+    ]
+    assert "2 times: refused" in findings[1].seen
+    assert findings[3].seen == "1 not one source, 7 device code (nvcc)"
+
+
+@pytest.mark.parametrize("text", [None, "", "{", "[]", '{"hosts": 1}', '{"hosts": {"a": {}}}'])
+def test_what_nobody_wrote_is_nothing(text: str | None) -> None:
+    """A build that ended before, or something else in the file's place."""
+    assert used(text) == ()
+
+
+def test_a_scheduler_stands_for_all_its_machines() -> None:
+    """Their slots are added up; each of them may be reached, and the scheduler too."""
+    distribute = asked("10.0.0.1/8", "10.0.0.2", engine="icecc", scheduler="sched")
+
+    assert scheduler(distribute) == "sched:8765"
+    assert asked_members(distribute) == (("sched:8765", 12),)
+    assert reached(Machine(distribute=distribute)) == ("sched:8765", "10.0.0.1:10245", "10.0.0.2:10245")
+    told = json.loads(pool_told(distribute, asked_members(distribute), ("/usr/bin/cc", "/usr/bin/c++")))
+    assert told["icecream"]["scheduler"] == "sched:8765"
+    assert told["icecream"]["compilers"] == ["/usr/bin/cc", "/usr/bin/c++"]
+    assert told["program"] == told["icecream"]["folder"] + "/away"
