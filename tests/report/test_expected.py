@@ -20,5 +20,5 @@ def test_kinds_are_told_apart_by_facts() -> None:
     """A kernel takes longer than an object, and an object longer than a script."""
     expected = edge_guesses()
 
-    assert expected.of("a.cu.o") > expected.of("a.cpp.o") > expected.of("lib.so") > expected.of("a.txt")
+    assert expected.of("a.cu.o") > expected.of("a.cpp.o") > expected.of("a.txt") > 0
     assert expected.of_hit("a.cpp.o") < 1
