@@ -18,6 +18,8 @@ import pytest
 pytestmark = pytest.mark.timeout(1800)
 
 UNITS = 12
+A_UNIT = "slow.dir/slow"
+"""What a line of progress names while any of them compiles; no single one is sure to be named."""
 MARK = f"stop-and-go-{os.getpid()}"
 RULES = f"""
 foreach(number RANGE 1 {UNITS})
@@ -91,7 +93,7 @@ def test_ctrl_c_lets_what_compiles_end_and_the_next_run_goes_on(
     command = ("build", *slow(arguments, image), "--until", "compile", "--json")
     with fresh.start(*command) as process:
         wait = heard(process)
-        wait("slow1.cpp.o")
+        wait(A_UNIT)
         process.send_signal(signal.SIGINT)
         wait("what compiles now is finished")
         out = process.stdout.read()
@@ -124,7 +126,7 @@ def test_a_second_ctrl_c_ends_all_at_once(fresh: Any, arguments: Any, run_dir: A
     command = ("build", *slow(arguments), "--until", "compile", "--json")
     with fresh.start(*command) as process:
         wait = heard(process)
-        wait("slow1.cpp.o")
+        wait(A_UNIT)
         process.send_signal(signal.SIGINT)
         wait("what compiles now is finished")
         process.send_signal(signal.SIGINT)

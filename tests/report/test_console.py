@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import io
-import os
-import pty
 import re
 import time
-from collections.abc import Iterator
 from typing import TextIO
 
 import pytest
@@ -70,16 +67,6 @@ class Screen:
 
 
 START = RunStarted(run="r-1", recipe="r", stages=("fetch", "toolchain"), workspace="/w/r-1")
-
-
-@pytest.fixture
-def terminal() -> Iterator[TextIO]:
-    """A real pseudo-terminal."""
-    leader, follower = pty.openpty()
-    stream = os.fdopen(follower, "w")
-    yield stream
-    stream.close()
-    os.close(leader)
 
 
 @pytest.mark.parametrize(

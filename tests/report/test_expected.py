@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from torchbuild.report.expected import Expected
+from torchbuild.resolve.edge_guesses import edge_guesses
 
 
 def test_what_was_measured_comes_before_what_is_guessed() -> None:
@@ -15,9 +16,9 @@ def test_what_was_measured_comes_before_what_is_guessed() -> None:
     assert (expected.of_hit("a.o"), expected.of_hit("b.o")) == (0.1, 0.5)
 
 
-def test_without_facts_kinds_are_told_apart() -> None:
+def test_kinds_are_told_apart_by_facts() -> None:
     """A kernel takes longer than an object, and an object longer than a script."""
-    expected = Expected()
+    expected = edge_guesses()
 
-    assert expected.of("a.cu.o") > expected.of("a.cpp.o") > expected.of("lib.so") > expected.of("a.txt")
+    assert expected.of("a.cu.o") > expected.of("a.cpp.o") > expected.of("a.txt") > 0
     assert expected.of_hit("a.cpp.o") < 1

@@ -88,6 +88,18 @@ def test_nothing_is_made_twice_in_one_run() -> None:
     assert [run.edges for run in runs] == [(LogEdge("a.o", 1, 1, 5),)] * 2
 
 
+def test_runs_within_one_second_stay_in_their_order() -> None:
+    """Which of them took longer for its first edge does not decide which was first."""
+    rows = (
+        row("a", 0, 55),
+        row("b", 0, 51, began=BEGAN_MS + 90),
+        row("a", 0, 53, began=BEGAN_MS + 180),
+        row("b", 53, 104, began=BEGAN_MS + 180),
+    )
+
+    assert [edge.output for run in log(*rows).runs for edge in run.edges] == ["a", "b", "a", "b"]
+
+
 def test_a_rule_with_restat_begins_no_run() -> None:
     """Its file time is one while it ran: that it is later than the others' is no second ninja."""
     slow = f"0\t60000\t{(BEGAN_MS + 59_000) * 1_000_000}\tgenerated.h\tgen"
@@ -159,10 +171,10 @@ def test_the_log_of_a_real_ninja_is_read(tmp_path: Path) -> None:
     program = str(ninja) if ninja.exists() else shutil.which("ninja")
     if program is None:
         pytest.skip("no ninja here")
-    rule = "rule copy\n  command = cp $in $out\n"
+    rule = "rule copy\n  command = sleep 0.05 && cp $in $out\n"
     (tmp_path / "in").write_text("1")
     (tmp_path / "build.ninja").write_text(
-        f"{rule}build a: copy in\nbuild b c: copy a\n  command = cp a b && cp a c\n"
+        f"{rule}build a: copy in\nbuild b c: copy a\n  command = sleep 0.05 && cp a b && cp a c\n"
     )
     for number, target in enumerate(("a", "b", "b")):
         if number == 2:

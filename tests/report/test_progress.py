@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-import os
-import pty
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
@@ -25,16 +22,6 @@ from torchbuild.report.progress import LOOKS, Look, renderers_for
 
 TERMINAL = {"TERM": "xterm-256color"}
 GITHUB = {"GITHUB_ACTIONS": "true", "CI": "true"}
-
-
-@pytest.fixture
-def terminal() -> Iterator[TextIO]:
-    """A real pseudo-terminal."""
-    leader, follower = pty.openpty()
-    stream = os.fdopen(follower, "w")
-    yield stream
-    stream.close()
-    os.close(leader)
 
 
 @pytest.mark.parametrize(

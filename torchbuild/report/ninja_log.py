@@ -154,7 +154,7 @@ def _groups(rows: list[_Row], version: int) -> list[list[_Row]]:
     by_order = list(_by_order(rows, version))
     if version < _BEGINS_WITH_START or len(by_order) <= _FEW or any(row.began is None for row in rows):
         return by_order
-    by_clock = list(_by_clock(rows))
+    by_clock = list(_by_clock(rows, version))
     return by_clock if 2 * len(by_clock) < len(by_order) else by_order
 
 
@@ -185,18 +185,26 @@ def _fits(row: _Row, began: int | None) -> bool:
     return not is_exact and earliest is not None and earliest <= began + _TOLERANCE_MS
 
 
-def _by_clock(rows: list[_Row]) -> Iterator[list[_Row]]:
+def _by_clock(rows: list[_Row], version: int) -> Iterator[list[_Row]]:
     """Ninja wrote the file anew, in no order: rows whose clocks began together are one run's."""
-    group: list[_Row] = []
+    group: list[tuple[int, _Row]] = []
     began: int | None = None
-    for row in sorted(rows, key=lambda row: (row.began or 0, row.end)):
+    for place, row in sorted(enumerate(rows), key=lambda item: (item[1].began or 0, item[1].end)):
         if group and not _fits(row, began):
-            yield sorted(group, key=lambda row: row.end)
+            yield from _of_one_clock(group, version)
             group, began = [], None
-        group.append(row)
+        group.append((place, row))
         began = row.began if began is None else began
     if group:
-        yield sorted(group, key=lambda row: row.end)
+        yield from _of_one_clock(group, version)
+
+
+def _of_one_clock(group: list[tuple[int, _Row]], version: int) -> Iterator[list[_Row]]:
+    """Runs within a second share a clock; what is there twice tells of several, in the order of the file."""
+    if len({row.output for _, row in group}) < len(group):
+        yield from _by_order([row for _, row in sorted(group, key=lambda item: item[0])], version)
+    else:
+        yield sorted((row for _, row in group), key=lambda row: row.end)
 
 
 def _run(rows: list[_Row]) -> LogRun:

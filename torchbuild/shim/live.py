@@ -11,7 +11,7 @@ import time
 from typing import Any, Dict, Iterable, Iterator, List, Optional, Set, Tuple
 
 from .admission import Edge
-from .processes import Processes
+from .processes import Processes, command
 
 __all__ = ["MOST_EDGES", "CacheCount", "Live", "named"]
 
@@ -122,7 +122,7 @@ class Live:
                 continue
             name, since = self._names.get(process.pid, ("", now))
             if not name:  # while a program is being loaded it has no arguments
-                name = named(_command(process.pid))
+                name = named(command(process.pid, _MOST_READ))
                 self._names[process.pid] = (name, since)
             yield _row(name or process.name, now - since)
 
@@ -139,17 +139,9 @@ def _row(name: str, seconds: float, *, waits: bool = False) -> Dict[str, Any]:
     return {"name": name[-_LONGEST_NAME:], "s": round(seconds, 1), "waits": waits}
 
 
-def _command(pid: int) -> str:
-    try:
-        with open("/proc/%d/cmdline" % pid, "rb") as handle:
-            return handle.read(_MOST_READ).decode("utf-8", "replace").replace("\0", " ").strip()
-    except OSError:
-        return ""
-
-
-def named(command: str) -> str:
+def named(line: str) -> str:
     """What a command makes, as far as it says so; else the program and what it is told first."""
-    rest = command[_FIRST.match(command).end() :]  # type: ignore[union-attr]
+    rest = line[_FIRST.match(line).end() :]  # type: ignore[union-attr]
     match = _OUTPUT.search(rest) or _ARCHIVE.search(rest)
     if match is not None:
         return match.group(1)

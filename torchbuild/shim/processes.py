@@ -55,8 +55,8 @@ class Processes:
         return []
 
     def jobs(self, pid: int) -> int:
-        """How many processes it started that it has not looked at since: each has its token until then."""
-        return len(self._children.get(pid, ()))
+        """How many those are: each has its token until it was looked at."""
+        return len(self.started(pid))
 
     def below(self, pid: int) -> Iterator[Process]:
         """What a process started, and what that started; nothing is below 0, which is nobody we know."""
@@ -99,11 +99,11 @@ def is_below(pid: int, above: int) -> bool:
     return pid == above != 0
 
 
-def command(pid: int) -> str:
-    """What a process was started with; nothing where it is gone."""
+def command(pid: int, most: int = 4096) -> str:
+    """What a process was started with, as far as so many bytes tell; nothing where it is gone."""
     try:
         with open("/proc/%d/cmdline" % pid, "rb") as handle:
-            return handle.read(4096).decode("utf-8", "replace").replace("\0", " ").strip()
+            return handle.read(most).decode("utf-8", "replace").replace("\0", " ").strip()
     except OSError:
         return ""
 
