@@ -29,7 +29,7 @@ lint: environment ## Check style, types and layers.
 	$(VENV)/bin/lint-imports
 
 unit: environment ## Run the tests.
-	$(RUN) -m pytest -q -n 2 --dist loadfile
+	$(RUN) -m pytest -q -n 2 --dist loadfile --max-worker-restart 0
 
 environment: ## Make .venv, with torchbuild and its development tools in it.
 	@python=$$(sh tools/find_python.sh "$(PYTHON)") && "$$python" tools/prerequisites.py && \

@@ -17,6 +17,8 @@ _GROWN = 1.3
 """What grew beyond its peak goes on growing."""
 _SEEN_S, _AHEAD_S = 1.0, 3.0
 """Who has compiled for so long shows how fast it grows, and is expected to go on so for so long."""
+_HOPED = 4
+"""What nobody knows may take less than is expected: where so small a part of it is free, one more is tried."""
 _MOST_MISTAKES = 2
 """Where guessing has cost so many compilers, nobody guesses any more."""
 _PATIENCE_S = 20.0
@@ -182,7 +184,7 @@ class Ledger:
         if any(other.is_guess and now - other.begun < _SEEN_S for other in self.running):
             return False
         soon = sum(other.soon(now) for other in self.running) + sum(other.missing for other in self.away)
-        return edge.predicted // 2 <= room.available - room.reserve - soon
+        return edge.predicted // _HOPED <= room.available - room.reserve - soon
 
     def measured(self, bytes_of: Callable[[Edge], int]) -> None:
         """Note what each holds now."""
