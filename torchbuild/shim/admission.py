@@ -18,7 +18,7 @@ _GROWN = 1.3
 _SEEN_S, _AHEAD_S = 1.0, 3.0
 """Who has compiled for so long shows how fast it grows, and is expected to go on so for so long."""
 _HOPED = 4
-"""What nobody knows may take less than is expected: where so small a part of it is free, one more is tried."""
+"""An unknown one is tried where this part of what is expected of it is free: it may take less."""
 _MOST_MISTAKES = 2
 """Where guessing has cost so many compilers, nobody guesses any more."""
 _PATIENCE_S = 20.0
