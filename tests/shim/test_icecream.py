@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from torchbuild.shim.icecream import REFUSED, Icecream, open_pool
+from torchbuild.shim.icecream import REFUSED, Icecream
+from torchbuild.shim.pool_engines import open_pool
 
 ICECC = (
     '#!/bin/sh\n[ "$1" = --build-native ] && { : >packed-by-$(basename "$2").tar.gz; exit 0; }\nexec "$@"\n'
@@ -118,11 +119,3 @@ def test_what_cannot_be_served_is_compiled_here(
     said = capfd.readouterr().err
     assert "all is compiled here" in said
     assert wanted in said
-
-
-def test_other_pools_need_nothing() -> None:
-    """Distcc is a program and a variable."""
-    pool, leave = open_pool({"program": "distcc", "hosts": [{"name": "a", "spec": "a", "slots": 2}]})
-    leave()
-
-    assert pool.slots == 2

@@ -10,14 +10,11 @@ import glob
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Optional
 
-from .pool import Pool
-
-__all__ = ["REFUSED", "Icecream", "open_pool"]
+__all__ = ["REFUSED", "Icecream"]
 
 REFUSED = 113
 """Exit code of what would compile here."""
@@ -163,15 +160,3 @@ def _be_nobody() -> None:
     ):
         with open("/proc/self/" + name, "w", encoding="ascii") as handle:
             handle.write(text)
-
-
-def open_pool(told: Dict[str, Any]) -> Tuple[Pool, Callable[[], None]]:
-    """The pool of a build, and what ends that which serves it; an empty one where it cannot be served."""
-    if "icecream" not in told:
-        return Pool(told), lambda: None
-    icecream = Icecream(told["icecream"])
-    why = icecream.start()
-    if why:
-        sys.stderr.write("torchbuild: all is compiled here: %s\n" % why)
-        return Pool({}), icecream.stop
-    return Pool(told), icecream.stop

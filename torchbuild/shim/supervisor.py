@@ -330,8 +330,8 @@ class Supervisor(threading.Thread):
     def _has_token(self, edge: Edge) -> bool:
         """Its own; or the one that it lent; or that of another that waits and has not lent its own.
 
-        What was handed on by one that has ended is nobody's own: it is taken back through who asks next. Where
-        the build stops, those that never begin have enough of them.
+        What was handed on by one that has ended is nobody's own: it is taken back through who asks next.
+        Where the build stops, those that never begin have enough of them.
         """
         if self.jobserver.lent > self._ledger.owed:
             edge.is_lent = True
