@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from typing import Any, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Optional
 
 __all__ = ["REFUSED", "Icecream"]
 
@@ -40,12 +40,14 @@ exec icecc "$compiler" "$@"
 class Icecream:
     """For as long as one command needs it."""
 
-    def __init__(self, told: Dict[str, Any]) -> None:
+    def __init__(self, told: Dict[str, Any], tied: Optional[Callable[[], Any]] = None) -> None:
         """Nothing is started.
 
         Args:
             told: ``scheduler``, as ``HOST:PORT``; ``folder``, where everything lies; ``compilers``.
+            tied: what makes a child end as soon as we do.
         """
+        self._tied = tied
         self._scheduler, self._folder = str(told["scheduler"]), str(told["folder"])
         self._compilers = [str(compiler) for compiler in told["compilers"]]
         self._daemon: Optional[subprocess.Popen[bytes]] = None
@@ -73,7 +75,7 @@ class Icecream:
                 env=environ,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                preexec_fn=_be_nobody,  # noqa: PLW1509  there are no threads yet
+                preexec_fn=lambda: _begin(self._tied),  # noqa: PLW1509  there are no threads yet
             )
         except (OSError, subprocess.SubprocessError) as error:
             return "iceccd cannot be started as an ordinary user: %s" % error
@@ -139,6 +141,13 @@ class Icecream:
             self._scheduler,
             (said or ["it said nothing"])[-1],
         )
+
+
+def _begin(tied: Optional[Callable[[], Any]]) -> None:
+    """In the daemon, before it is one. Who becomes another is tied to nobody any more, so that comes last."""
+    _be_nobody()
+    if tied is not None:
+        tied()
 
 
 def _be_nobody() -> None:

@@ -32,7 +32,7 @@ def engine(told: Dict[str, Any], token: str = "", tied: Optional[Callable[[], An
         tied: what makes a child end as soon as we do.
     """
     if "icecream" in told:
-        icecream = Icecream(told["icecream"])
+        icecream = Icecream(told["icecream"], tied)
         return Engine(icecream.start, lambda: _uncounted(icecream))
     if "sccache_dist" in told:
         sccache = SccacheDist(told["sccache_dist"], token, tied)
