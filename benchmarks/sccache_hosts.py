@@ -1,6 +1,6 @@
 """Sccache's scheduler on this machine, and its servers on machines that are network namespaces of it.
 
-The program is in no package: TORCHBUILD_SCCACHE_DIST names it; how it was made: docs/evidence/sccache-dist.md.
+The program is in no package: TORCHBUILD_SCCACHE_DIST names it; see docs/evidence/sccache-dist.md.
 """
 
 from __future__ import annotations

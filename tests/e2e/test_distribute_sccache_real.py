@@ -44,7 +44,7 @@ def test_one_of_two_servers_dies_and_objects_are_the_same(
         lay(yard, distribute)
         before = [host.compiled() for host in hosts]
         with yard.start(yard.ninja, "-j2", PATH=PATH(yard)) as ninja:
-            until(lambda: all(host.compiled() for host in hosts), 300)
+            until(lambda: all(now.compiled() > was for now, was in zip(hosts, before, strict=True)), 300)
             hosts[0].kill()
             said, _ = ninja.communicate(timeout=600)
 
