@@ -50,7 +50,8 @@ case $code-$said in
     for word; do [ "$before" = -o ] && output=${word##*/}; before=$word; done
     why=$(grep -F "[$output]: Could not perform distributed compile" %(log)s | tail -n 1)
     why=${why##*falling back to local: }
-    [ -n "$why" ] || why=$(grep -o 'could not communicate with scheduler' %(log)s | tail -n 1)
+    [ -n "$why" ] || why=$(grep -oE 'could not communicate with scheduler|failure during dist client .*' %(log)s |
+      tail -n 1)
     said="sccache ERROR: ${why:-nothing of this kind is sent}" ;;
   *-*'http error status: '*)
     said="sccache ERROR: ${said##*http error status: }"
