@@ -28,6 +28,7 @@ DENIED = 114
 _PACKING_S = 300
 _TOOLCHAINS = 2 << 30
 """Bytes; ours lie elsewhere."""
+_SILENT = "could not communicate with scheduler|failure during dist client .*"
 _STAND_IN = """#!/bin/sh
 for word; do [ "$word" = -E ] && exec %s "$@"; done
 echo 'sccache would compile here' >&2
@@ -50,8 +51,7 @@ case $code-$said in
     for word; do [ "$before" = -o ] && output=${word##*/}; before=$word; done
     why=$(grep -F "[$output]: Could not perform distributed compile" %(log)s | tail -n 1)
     why=${why##*falling back to local: }
-    [ -n "$why" ] || why=$(grep -oE 'could not communicate with scheduler|failure during dist client .*' %(log)s |
-      tail -n 1)
+    [ -n "$why" ] || why=$(grep -oE %(silent)s %(log)s | tail -n 1)
     said="sccache ERROR: ${why:-nothing of this kind is sent}" ;;
   *-*'http error status: '*)
     said="sccache ERROR: ${said##*http error status: }"
@@ -146,6 +146,7 @@ class SccacheDist:
             "socket": shlex.quote(self._own + "/socket"),
             "program": shlex.quote(program),
             "log": shlex.quote(log),
+            "silent": shlex.quote(_SILENT),
             "refused": REFUSED,
             "denied": DENIED,
         }
