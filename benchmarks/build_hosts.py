@@ -16,10 +16,10 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-__all__ = ["BuildHost", "build_hosts", "icecream_hosts", "why_none"]
+__all__ = ["BuildHost", "build_hosts", "free_port", "icecream_hosts", "until", "why_none"]
 
 _PORT = 3632
-_COMPILED = re.compile(r"COMPILE_OK|Remote compilation completed with exit code 0")
+_COMPILED = re.compile(r"COMPILE_OK|Remote compilation completed with exit code 0|Finishing with overlay")
 _NETWORK = "198.18"
 """Kept for benchmarks of networks (RFC 2544): nobody's own addresses."""
 _PROGRAMS = ("ip", "distcc", "distccd")
@@ -97,6 +97,22 @@ class BuildHost:
             ["ip", "netns", "exec", self._name, "sh", "-c", script], start_new_session=True
         )
 
+    def start_program(self, *argv: str | Path, **environ: str) -> None:
+        """Start another daemon instead.
+
+        Args:
+            argv: the command.
+            environ: what it is to have beside a path.
+        """
+        with self.log.open("ab") as log:
+            self._daemon = subprocess.Popen(
+                ["ip", "netns", "exec", self._name, *argv],
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8", **environ},
+            )
+
     def start(self, *, instead: tuple[Path, Path] | None = None) -> None:
         """Start its daemon, and wait until it listens.
 
@@ -158,15 +174,15 @@ def icecream_hosts(count: int, *, slots: int = 2) -> Iterator[tuple[int, tuple[B
     folder = Path(tempfile.mkdtemp())
     folder.chmod(0o777)  # daemon and scheduler are another user
     stat, log, over = folder / "stat", folder / "scheduler.log", threading.Event()
-    port = _free_port()
+    port = free_port()
     threading.Thread(target=_be_idle, args=(stat, over), daemon=True).start()
     argv = ["icecc-scheduler", "-p", str(port), "-l", str(log), "-n", f"tb{port}", "-vvv"]
     with build_hosts(count, folder, slots=slots) as hosts, subprocess.Popen(argv) as scheduler:
         try:
-            _await(lambda: stat.exists() and log.exists())
+            until(lambda: stat.exists() and log.exists())
             for host in hosts:
                 host.start_icecream(port, folder)
-            _await(lambda: log.read_text(errors="replace").count("login tbn") >= count)
+            until(lambda: log.read_text(errors="replace").count("login tbn") >= count)
             yield port, hosts
         finally:
             over.set()
@@ -182,13 +198,19 @@ def _be_idle(stat: Path, over: threading.Event) -> None:
         stat.write_text(f"cpu  1 0 1 {ticks} 0 0 0 0 0 0\ncpu0 1 0 1 {ticks} 0 0 0 0 0 0\n", encoding="ascii")
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """One that nobody listens on now."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return int(found.getsockname()[1])
 
 
-def _await(happened: Callable[[], bool], seconds: float = 60) -> None:
+def until(happened: Callable[[], bool], seconds: float = 60) -> None:
+    """Look until it has happened.
+
+    Raises:
+        TimeoutError: it never did.
+    """
     end = time.monotonic() + seconds
     while not happened():
         if time.monotonic() > end:

@@ -23,7 +23,8 @@ from build_hosts import BuildHost, build_hosts, why_none
 from supervised import Yard
 
 from torchbuild.model.recipe_distribute import Distribute
-from torchbuild.resolve.distribution import judged, pool_request, pool_told
+from torchbuild.resolve.distribution import judged
+from torchbuild.resolve.pool_orders import pool_request, pool_told
 from torchbuild.shim import look_pool
 
 __all__ = ["digests", "lay_pool", "lay_units", "main", "until"]

@@ -16,11 +16,10 @@ from torchbuild.resolve.distribution import (
     POOL_USED,
     PoolMember,
     judged,
-    pool_request,
-    pool_told,
     used,
 )
 from torchbuild.resolve.orders import printed_document
+from torchbuild.resolve.pool_orders import pool_request, pool_told
 
 __all__ = ["START", "pool_looked_at", "pool_slots", "pool_used"]
 

@@ -14,8 +14,6 @@ from torchbuild.resolve.distribution import (
     asked_members,
     judged,
     members,
-    pool_request,
-    pool_told,
     reached,
     scheduler,
     used,
@@ -60,21 +58,6 @@ def test_a_build_may_reach_its_machines_and_its_endpoints_alone() -> None:
 
     assert reached(machine) == ("cache:6379", "a:3632", "b:3632")
     assert reached(Machine()) == ()
-
-
-def test_the_shim_is_told_of_usable_machines_alone() -> None:
-    """And the program falls back to nothing by itself: what fails is admitted here first."""
-    distribute = asked("a/2", "b", timeout_s=30)
-
-    told = json.loads(pool_told(distribute, members(distribute)[:1], ("cc", "c++")))
-
-    assert told["hosts"] == [{"name": "a:3632", "slots": 2, "spec": "a:3632/2,lzo"}]
-    assert told["program"] == "distcc"
-    assert told["environ"]["DISTCC_FALLBACK"] == "0"
-    assert told["environ"]["DISTCC_IO_TIMEOUT"] == "30"
-    request = json.loads(pool_request(distribute, ("cc", "c++")))
-    assert [host["name"] for host in request["hosts"]] == ["a:3632", "b:3632"]
-    assert request["compilers"] == ["cc", "c++"]
 
 
 def test_only_machines_with_our_objects_are_used() -> None:
@@ -149,7 +132,38 @@ def test_a_scheduler_stands_for_all_its_machines() -> None:
     assert scheduler(distribute) == "sched:8765"
     assert asked_members(distribute) == (("sched:8765", 12),)
     assert reached(Machine(distribute=distribute)) == ("sched:8765", "10.0.0.1:10245", "10.0.0.2:10245")
-    told = json.loads(pool_told(distribute, asked_members(distribute), ("/usr/bin/cc", "/usr/bin/c++")))
-    assert told["icecream"]["scheduler"] == "sched:8765"
-    assert told["icecream"]["compilers"] == ["/usr/bin/cc", "/usr/bin/c++"]
-    assert told["program"] == told["icecream"]["folder"] + "/away"
+
+
+@pytest.mark.parametrize(
+    ("text", "endpoint"),
+    [
+        ("sched", "sched:10600"),
+        ("sched:1", "sched:1"),
+        ("http://sched", "sched:80"),
+        ("https://sched.example.org", "sched.example.org:443"),
+        ("https://[fd00::5]:8443", "[fd00::5]:8443"),
+    ],
+)
+def test_a_scheduler_of_sccache_may_be_a_web_server(text: str, endpoint: str) -> None:
+    """A build is let through to its port, and to its machines by their addresses."""
+    distribute = asked("10.0.0.1/8", engine="sccache-dist", scheduler=text)
+
+    assert scheduler(distribute) == endpoint
+    assert reached(Machine(distribute=distribute)) == (endpoint, "10.0.0.1:10501")
+
+
+@pytest.mark.parametrize("token", ["secret", "$TOKEN", "${A B}", "x${A}"])
+def test_a_token_itself_never_stands_in_a_recipe(token: str) -> None:
+    """Recipes are kept where others read them."""
+    with pytest.raises(ValidationError):
+        asked("10.0.0.1", engine="sccache-dist", scheduler="s", token=token)
+
+
+def test_who_compiled_behind_a_scheduler_is_told_where_the_engine_counts() -> None:
+    """The scheduler alone knows who it chose; sccache's client learns it."""
+    row = {"sent": 5, "done": 5, "back": 0, "why": {}}
+    told = {"hosts": {"s:1": row}, "stayed": {}, "by": {"10.0.0.2:10501": 3, "10.0.0.1:10501": 2}}
+
+    (finding,) = used(json.dumps(told))
+
+    assert finding.seen == "5 of 5 that were sent: 2 by 10.0.0.1:10501, 3 by 10.0.0.2:10501"

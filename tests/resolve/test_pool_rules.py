@@ -20,6 +20,8 @@ version = "2.6.0"
 [machine.distribute]
 """
 
+SCCACHE = 'engine = "sccache-dist"\nscheduler = "https://s.example"\n'
+
 
 def problems(table: str) -> list[tuple[str, str]]:
     """Paths and what is wanted."""
@@ -39,6 +41,11 @@ def problems(table: str) -> list[tuple[str, str]]:
         ('engine = "icecc"\nhosts = ["a"]', "icecc asks a scheduler"),
         ('scheduler = "s"\nhosts = ["a"]', "distcc has no scheduler"),
         ('hosts = ["a:70000"]', "a port below 65536"),
+        (SCCACHE + 'hosts = ["10.0.0.1", "[fd00::5]:99"]\ntoken = "${WORD}"', ""),
+        (SCCACHE + 'hosts = ["build1"]', "names its machines by address"),
+        ('engine = "sccache-dist"\nhosts = ["10.0.0.1"]', "sccache-dist asks a scheduler"),
+        ('hosts = ["a"]\ntoken = "${WORD}"', "distcc asks for no token"),
+        ('engine = "icecc"\nscheduler = "https://s"\nhosts = ["a"]', "is no web server"),
     ],
 )
 def test_a_scheduler_goes_with_its_engine(table: str, wanted: str) -> None:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import os
+import select
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from torchbuild.shim.icecream import REFUSED, Icecream, open_pool
+from torchbuild.shim import icecream as icecream_module
+from torchbuild.shim.icecream import REFUSED, Icecream
+from torchbuild.shim.pool_engines import open_pool
 
 ICECC = (
     '#!/bin/sh\n[ "$1" = --build-native ] && { : >packed-by-$(basename "$2").tar.gz; exit 0; }\nexec "$@"\n'
@@ -120,9 +126,24 @@ def test_what_cannot_be_served_is_compiled_here(
     assert wanted in said
 
 
-def test_other_pools_need_nothing() -> None:
-    """Distcc is a program and a variable."""
-    pool, leave = open_pool({"program": "distcc", "hosts": [{"name": "a", "spec": "a", "slots": 2}]})
-    leave()
+def test_its_daemon_ends_with_a_build_that_is_killed(told: dict[str, Any], tmp_path: Path) -> None:
+    """Nobody is left to end it then."""
+    (tmp_path / "bin" / "iceccd").write_text(
+        ICECCD.format(said="Connected to scheduler (I am known as x)").replace(
+            "exec", f"echo $$ >{tmp_path}/pid; exec"
+        )
+    )
+    script = (
+        "import json, sys, time; sys.path.insert(0, sys.argv[1])\n"
+        "from shim.icecream import Icecream; from shim.tied import tied_to_us\n"
+        "print(Icecream(json.loads(sys.argv[2]), tied_to_us()).start(), flush=True); time.sleep(60)\n"
+    )
+    argv = [sys.executable, "-c", script, str(Path(icecream_module.__file__).parents[1]), json.dumps(told)]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as build:
+        assert build.stdout is not None
+        assert build.stdout.readline() == "\n"
+        watched = os.pidfd_open(int((tmp_path / "pid").read_text()))
+        build.kill()
 
-    assert pool.slots == 2
+        assert select.select([watched], [], [], 30)[0]
+    os.close(watched)

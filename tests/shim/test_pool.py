@@ -91,4 +91,5 @@ def test_what_was_done_is_told_by_machine(words: str) -> None:
             "b": {"sent": 1, "done": 0, "back": 0, "why": {}},
         },
         "stayed": {"nvcc": 3},
+        "by": {},
     }

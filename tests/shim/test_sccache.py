@@ -269,6 +269,38 @@ def waiting(yard: Yard) -> int:
         return 0
 
 
+def test_what_it_does_not_have_goes_to_a_pool_and_comes_back_from_one_that_is_gone(
+    yard: Yard, tmp_path: Path
+) -> None:
+    """The compiler that its server starts is sent away as one of ninja's is; a hit goes to nobody."""
+    away = tmp_path / "away"
+    away.write_text(
+        f'#!/bin/sh\necho "$WHERE" >>{tmp_path}/sent\n'
+        '[ "$WHERE" = good ] || { echo "away ERROR: gone" >&2; exit 116; }\nexec "$@"\n',
+        encoding="utf-8",
+    )
+    away.chmod(0o755)
+    hosts = [{"name": name, "spec": name, "slots": 1} for name in ("gone", "good")]
+    told = {"program": str(away), "environ": {}, "variable": "WHERE", "hosts": hosts}
+    (yard.shim / "pool.json").write_text(json.dumps(told), encoding="utf-8")
+    try:
+        for name in ("first", "second"):
+            code, said = built(yard, tmp_path / "cache")
+            assert code == 0, said
+            (yard.build / "a.o").rename(tmp_path / name)
+            (yard.build / "b.o").unlink()
+        used = json.loads((yard.shim / "pool-used.json").read_text(encoding="utf-8"))
+    finally:
+        for name in ("pool.json", "pool-used.json"):
+            (yard.shim / name).unlink()
+
+    assert (used["hosts"]["gone"]["back"], used["hosts"]["good"]["back"]) == (1, 0)
+    assert used["hosts"]["good"]["done"] > 0
+    assert len((tmp_path / "sent").read_text().split()) <= 4, "the second build hit"
+    assert (tmp_path / "first").read_bytes() == (tmp_path / "second").read_bytes()
+    assert counts(yard, "cache_hits") == 2
+
+
 def test_two_builds_at_once_have_a_directory_each(yard: Yard, tmp_path: Path) -> None:
     """A directory is made for one server at a time, so the second build takes the next one."""
     os.mkfifo(tmp_path / "go")

@@ -49,8 +49,9 @@ def killing(yard: Yard, victim: str) -> tuple[int, str]:
     [
         ("g++", "a.cpp", "cc1plus"),
         ("g++", "a.cpp", "as"),
-        ("clang++", "a.cpp", "clang"),
+        ("clang++", "a.cpp", "clang++"),  # it is its own compiler
         ("clang++ -fno-integrated-cc1", "a.cpp", "clang"),
+        ("clang++ -fno-integrated-as", "a.cpp", "as"),
         (f"nvcc {GENCODE}", "a.cu", "cicc"),
         (f"nvcc {GENCODE}", "a.cu", "ptxas"),
         (f"nvcc {GENCODE}", "a.cu", "cudafe++"),

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import signal
 import subprocess
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -258,41 +261,113 @@ def test_without_a_pool_nothing_is_told_of_one(yard: Yard, tmp_path: Path) -> No
 
 def has_begun(begun: Path, count: int, ninja: subprocess.Popen[str]) -> None:
     """Wait until so many compilers said so."""
-    while not begun.exists() or len(begun.read_text().split()) < count:
+
+    def have() -> bool:
         assert ninja.poll() is None
+        return begun.exists() and len(begun.read_text().split()) >= count
+
+    wait(have)
+
+
+def wait(have: Callable[[], bool]) -> None:
+    """Look again and again, for a while."""
+    end = time.monotonic() + 30
+    while not have():
+        assert time.monotonic() < end
         time.sleep(0.01)
+
+
+def waiting_now(yard: Yard) -> int:
+    """Compilers that wait, as who watches is told."""
+    try:
+        return int(json.loads((yard.shim / "live.json").read_text(encoding="utf-8"))["waiting"])
+    except (OSError, ValueError):
+        return 0
+
+
+def held(yard: Yard, folder: Path) -> None:
+    """Compilers here and elsewhere that say when they begin, and go on when they are told to."""
+    for name, text in (("away", HELD_AWAY), ("cc", HELD_CC)):
+        (yard.root / name).write_text(text.format(root=folder), encoding="utf-8")
+    for name in ("go-away", "go-here"):
+        os.mkfifo(folder / name)
+
+
+def go(folder: Path, where: str) -> None:
+    """Let one of them go on."""
+    (folder / f"go-{where}").write_text("x\n", encoding="utf-8")
+
+
+@contextlib.contextmanager
+def stopped(yard: Yard, folder: Path, waiting: int = 0) -> Iterator[subprocess.Popen[str]]:
+    """A ninja with two compilers that run, and so many that wait, which was asked to stop; nothing of it stays."""
+    mark = yard.shim / "stop-asked"
+    with yard.start(yard.ninja, "-j3" if waiting else "-j2") as ninja:
+        try:
+            has_begun(folder / "begun", 2, ninja)
+            if waiting:
+                go(folder, "on")
+                wait(lambda: waiting_now(yard) == waiting)
+            mark.touch()
+            assert ninja.stdout is not None
+            # not how many: one that is about to ask is counted too, and held when it does
+            assert any("stopping, as asked: " in line for line in ninja.stdout)
+            yield ninja
+        finally:
+            mark.unlink(missing_ok=True)
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(ninja.pid, signal.SIGKILL)
 
 
 @pytest.mark.parametrize("breaks_off", [False, True])
 def test_asked_to_stop_what_is_away_is_finished(yard: Yard, tmp_path: Path, *, breaks_off: bool) -> None:
     """One compiles elsewhere and one here: both count, also where the other machine breaks off; no third begins."""
-    for name, text in (("away", HELD_AWAY), ("cc", HELD_CC)):
-        (yard.root / name).write_text(text.format(root=tmp_path), encoding="utf-8")
-    for name in ("go-away", "go-here"):
-        os.mkfifo(tmp_path / name)
-    begun, mark = tmp_path / "begun", yard.shim / "stop-asked"
+    held(yard, tmp_path)
+    begun = tmp_path / "begun"
     pool(yard, one=1)
     yard.expect(other=1 << 60)  # so that one alone fits here
     edges(yard, 5)
-    with yard.start(yard.ninja, "-j2") as ninja:
-        has_begun(begun, 2, ninja)
-        mark.touch()
-        assert ninja.stdout is not None
-        assert any("stopping, as asked: 2 that run" in line for line in ninja.stdout)
+    with stopped(yard, tmp_path) as ninja:
         if breaks_off:
             (tmp_path / "breaks-off").touch()
-        for name in ("go-away", "go-here"):
-            (tmp_path / name).write_text("x\n", encoding="utf-8")
+        for where in ("away", "here"):
+            go(tmp_path, where)
         if breaks_off:
             has_begun(begun, 3, ninja)
-            (tmp_path / "go-here").write_text("x\n", encoding="utf-8")
+            go(tmp_path, "here")
         said, _ = ninja.communicate(timeout=60)
-    mark.unlink()
 
     assert ninja.returncode == STOPPED, said
     assert len(list(yard.build.glob("*.o"))) == 2
     assert sorted(begun.read_text().split()) == ["away", *["here"] * (2 if breaks_off else 1)]
     assert used(yard)["hosts"]["one"]["back"] == breaks_off
+
+
+def test_what_comes_back_while_a_build_stops_needs_no_token_of_those_that_never_begin(
+    yard: Yard, tmp_path: Path
+) -> None:
+    """Ninja's own job stays here, and each token is with an edge that is held: what broke off goes on."""
+    held(yard, tmp_path)
+    pool(yard, one=1)
+    yard.expect(learned={f"e{number}.o": 1 << 60 for number in (2, 3)})  # these only wait
+    os.mkfifo(tmp_path / "go-on")
+    rules = "".join(
+        f"rule {name}\n  command = {yard.launch} {yard.root / 'cc'} {flag} -c $in -o $out\n"
+        for name, flag in (("here", "-g"), ("any", "-O2"))
+    )
+    rules += f"rule on\n  command = read -r _ <{tmp_path}/go-on; : >$out\nbuild e0.o: here ../a.c\n"
+    lines = "".join(f"build e{number}.o: any ../a.c\n" for number in range(1, 4))
+    yard.write(f"{rules}build on: on\n{lines}")
+    with stopped(yard, tmp_path, waiting=2) as ninja:
+        (tmp_path / "breaks-off").touch()
+        go(tmp_path, "here")
+        go(tmp_path, "away")
+        has_begun(tmp_path / "begun", 3, ninja)
+        go(tmp_path, "here")
+        said, _ = ninja.communicate(timeout=60)
+
+    assert ninja.returncode == STOPPED, said
+    assert sorted(path.name for path in yard.build.glob("*.o")) == ["e0.o", "e1.o"]
 
 
 @pytest.mark.parametrize("words", ["back\tx\t\n", "killed\t1\n", "back\t116\n"])

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import posixpath
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from torchbuild.cli.secret_files import secret_file
 from torchbuild.context import Reporter
-from torchbuild.edges.atomic import translated
 from torchbuild.edges.relay import RelayTold, unreachable
 from torchbuild.model.finding import Finding
 from torchbuild.model.recipe import Machine
@@ -77,13 +76,5 @@ def backed(backend: CacheBackend | None, program: str, root: Path, told: RelayTo
         if why:
             told.failed(backend.endpoint, why)
             says = {}
-    with translated(place):
-        place.unlink(missing_ok=True)  # of a run that was killed
-        if says:
-            handle = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump(dict(says), file)
-    try:
+    with secret_file(place, json.dumps(dict(says)) if says else ""):
         yield
-    finally:
-        place.unlink(missing_ok=True)

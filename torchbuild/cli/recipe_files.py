@@ -96,7 +96,9 @@ def recipe_redactor(recipe: Recipe) -> Redactor:
         *machine.mirrors.values(),
         filled(machine.cache_backend, os.environ),
     )
-    return machine_redactor({**os.environ, **{f"address {n}": text for n, text in enumerate(addresses)}})
+    named = machine.distribute.token[2:-1] if machine.distribute is not None else ""
+    told = {f"address {n}": text for n, text in enumerate(addresses)}
+    return machine_redactor({**os.environ, **told, "POOL_TOKEN": os.environ.get(named, "")})
 
 
 def _read(path: Path, roots: tuple[Path, ...], *, first: str) -> str:

@@ -23,6 +23,7 @@ from torchbuild.cli.locking import World, make_lock, world
 from torchbuild.cli.machine_settings import keep_allowed, keep_despite, keep_settings
 from torchbuild.cli.out_folder import check_out
 from torchbuild.cli.places import Places
+from torchbuild.cli.pool_token import pool_token, token_laid
 from torchbuild.cli.preflight_gate import Gate
 from torchbuild.cli.recipe_files import (
     lock_path,
@@ -146,6 +147,7 @@ def run_build(asked: Asked, places: Places, stages: tuple[Stage, ...]) -> Ended:
     recipe = read_recipe(asked.recipe, overrides=asked.overrides, allowed=asked.allowed, is_dev=asked.is_dev)
     clean = recipe_redactor(recipe)
     backend, told = backend_of(recipe.machine, os.environ), RelayTold()
+    token = pool_token(recipe.machine, os.environ)
 
     def tell(text: str) -> None:
         sys.stderr.write(clean.redact(text) + "\n")
@@ -154,14 +156,14 @@ def run_build(asked: Asked, places: Places, stages: tuple[Stage, ...]) -> Ended:
     there = world(recipe, places, folder, asked.allowed, paranoid=asked.paranoid)
     gate = Gate(recipe=recipe, here=places, recipe_dir=folder, out=asked.out, despite=asked.overridden)
     stopping = StopRequests(until=asked.until, tell=tell)
-    for place in {asked.out.absolute(), (asked.lock or asked.recipe).absolute().parent}:
-        _sweep(place)
+    _sweep({asked.out.absolute(), (asked.lock or asked.recipe).absolute().parent})
     with (
         stopping.heard(),
         store_kept_below(recipe.machine, places, tell),
         _opened(asked, recipe, there, tell, gate) as opened,
         relayed(endpoints_of(recipe.machine, backend), opened.workspace.root, told) as endpoints,
         backed(backend, opened.lock.compiler_cache, opened.workspace.root, told),
+        token_laid(token, opened.workspace.root),
     ):
         workspace = opened.workspace
         keeper = FindingKeeper()
@@ -187,8 +189,7 @@ def run_build(asked: Asked, places: Places, stages: tuple[Stage, ...]) -> Ended:
             executor = _guarded(opened.executor, opened.lock, workspace, reporter, network)
             context = _context(asked, there, opened, LoggedExecutor(executor, clean.redact), reporter)
             context = replace(context, stopping=stopping, distribute=recipe.machine.distribute)
-            run = _Run(opened.lock, context, clean, keeper, gate, stopping)
-            return run.go(stages, forced=asked.forced)
+            return _Run(opened.lock, context, clean, keeper, gate, stopping).go(stages, forced=asked.forced)
 
 
 def _context(asked: Asked, there: World, opened: _Opened, executor: Executor, reporter: Reporter) -> Context:
@@ -226,9 +227,9 @@ def _guarded(
     )
 
 
-def _sweep(place: Path) -> None:
+def _sweep(places: set[Path]) -> None:
     """Remove what a killed run left half-written among the user's own files; others sweep themselves."""
-    for left in leftovers(place):
+    for left in (left for place in places for left in leftovers(place)):
         remove_tree(left)
 
 

@@ -21,6 +21,8 @@ __all__ = [
     "GpuArch",
     "Name",
     "PoolHost",
+    "PoolScheduler",
+    "PoolToken",
     "Program",
     "Project",
     "Release",
@@ -45,11 +47,10 @@ IMAGE = (
     rf"{_IMAGE_PART}(/{_IMAGE_PART})*"
     r"(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(@sha256:[0-9a-f]{64})?$"
 )
-_POOL_HOST = (
-    r"^([A-Za-z0-9][A-Za-z0-9._-]*|\[[0-9A-Fa-f:.]+\])"
-    r"(:[1-9][0-9]{0,4})?"
-    r"(/[1-9][0-9]{0,3})?$"
-)
+_HOST_AND_PORT = r"([A-Za-z0-9][A-Za-z0-9._-]*|\[[0-9A-Fa-f:.]+\])(:[1-9][0-9]{0,4})?"
+_POOL_HOST = rf"^{_HOST_AND_PORT}(/[1-9][0-9]{{0,3}})?$"
+_POOL_SCHEDULER = rf"^(https?://)?{_HOST_AND_PORT}$"
+_POOL_VARIABLE = r"^(\$\{[A-Za-z_][A-Za-z0-9_]*\})?$"
 
 PATTERNS = {
     BYTE_SIZE: BYTE_SIZE_WORDS,
@@ -61,6 +62,8 @@ PATTERNS = {
     _VARIABLE: "a variable's name: letters, digits and _, first no digit",
     LOCAL: "lower-case letters and digits, in parts separated by dots",
     _GLIBC: "two numbers, such as 2.28",
+    _POOL_SCHEDULER: "HOST, HOST:PORT, or either behind http:// or https://, an IPv6 address in brackets",
+    _POOL_VARIABLE: "${NAME} for a variable of the environment: a token itself never stands in a recipe",
     _POOL_HOST: "HOST, HOST:PORT, HOST/SLOTS or HOST:PORT/SLOTS, an IPv6 address in brackets",
     _PROGRAM: "a program's name or absolute path, without spaces and options; options go to build.env",
     _DEBIAN_WORD: "a Debian name: lower-case letters, digits and . + -, first a letter or a digit",
@@ -78,6 +81,8 @@ GpuArch = Annotated[str, StringConstraints(pattern=_GPU_ARCH)]
 DebianWord = Annotated[str, StringConstraints(pattern=_DEBIAN_WORD, max_length=100)]
 Glibc = Annotated[str, StringConstraints(pattern=_GLIBC)]
 PoolHost = Annotated[str, StringConstraints(pattern=_POOL_HOST, max_length=300)]
+PoolScheduler = Annotated[str, StringConstraints(pattern=_POOL_SCHEDULER, max_length=300)]
+PoolToken = Annotated[str, StringConstraints(pattern=_POOL_VARIABLE, max_length=100)]
 Program = Annotated[str, StringConstraints(pattern=_PROGRAM, max_length=1000)]
 Project = Annotated[str, StringConstraints(pattern=_PROJECT, max_length=100)]
 Variable = Annotated[str, StringConstraints(pattern=_VARIABLE)]

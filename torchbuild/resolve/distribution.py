@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from torchbuild.knowledge.distribution import distribution_engine, what_stays
-from torchbuild.model.command import expand
 from torchbuild.model.finding import Finding
 from torchbuild.model.recipe import Machine
 from torchbuild.model.recipe_distribute import Distribute
@@ -21,8 +20,6 @@ __all__ = [
     "asked_members",
     "judged",
     "members",
-    "pool_request",
-    "pool_told",
     "reached",
     "scheduler",
     "used",
@@ -36,6 +33,9 @@ POOL_USED = "{shim}/pool-used.json"
 """What became of them."""
 POOL_STATE = "{work}/tmp/pool"
 """Where the engine's program notes what it does."""
+
+_PORTS = {"http": 80, "https": 443}
+"""Where an address with a scheme names none."""
 
 
 class PoolMember(NamedTuple):
@@ -61,8 +61,8 @@ def scheduler(distribute: Distribute) -> str:
     """``HOST:PORT`` of who chooses among them; empty where nobody does."""
     if distribute.scheduler is None:
         return ""
-    place = distribute.scheduler.partition("/")[0]
-    return _with_port(place, distribution_engine(distribute.engine).scheduler)
+    scheme, _, place = distribute.scheduler.rpartition("://")
+    return _with_port(place, _PORTS.get(scheme) or distribution_engine(distribute.engine).scheduler)
 
 
 def _with_port(place: str, port: int) -> str:
@@ -82,61 +82,6 @@ def reached(machine: Machine) -> tuple[str, ...]:
         return machine.endpoints
     pool = [scheduler(machine.distribute), *(member.endpoint for member in members(machine.distribute))]
     return tuple(dict.fromkeys((*machine.endpoints, *(place for place in pool if place))))
-
-
-def pool_request(distribute: Distribute, compilers: tuple[str, str]) -> str:
-    """What is asked of each machine before the build: one object of each compiler.
-
-    Args:
-        distribute: all machines.
-        compilers: the C and the C++ compiler.
-    """
-    told = _told(distribute, asked_members(distribute), compilers)
-    return _text(told | {"compilers": list(compilers)})
-
-
-def pool_told(distribute: Distribute, usable: tuple[PoolMember, ...], compilers: tuple[str, str]) -> str:
-    """What the shim is told of those that can be used."""
-    return _text(_told(distribute, usable, compilers))
-
-
-def _told(
-    distribute: Distribute, hosts: tuple[PoolMember, ...], compilers: tuple[str, str]
-) -> dict[str, Any]:
-    folder = expand(POOL_STATE)
-    named = [{"name": host.endpoint, "slots": host.slots} for host in hosts]
-    if distribute.engine == "icecc":
-        served = {"scheduler": scheduler(distribute), "folder": folder, "compilers": list(compilers)}
-        return {
-            "program": f"{folder}/away",
-            "variable": "TORCHBUILD_POOL",
-            "environ": {
-                "ICECC_TEST_SOCKET": f"{folder}/socket",
-                "ICECC_VERSION": f"{folder}/packed.tar.gz",
-                "ICECC_REMOTE_CPP": "0",
-                "ICECC_CARET_WORKAROUND": "0",  # else a warning has it compiled here once more
-            },
-            "hosts": [host | {"spec": host["name"]} for host in named],
-            "icecream": served,
-        }
-    return {
-        "program": distribution_engine(distribute.engine).program,
-        "variable": "DISTCC_HOSTS",
-        "environ": {
-            # what fails there is compiled here, but by our launcher, which asks for the memory first
-            "DISTCC_FALLBACK": "0",
-            # with none it asks a machine that is gone again and again
-            "DISTCC_BACKOFF_PERIOD": "1",
-            "DISTCC_DIR": folder,
-            "DISTCC_IO_TIMEOUT": str(distribute.timeout_s),
-            "DISTCC_PAUSE_TIME_MSEC": "50",
-        },
-        "hosts": [host | {"spec": f"{host['name']}/{host['slots']},lzo"} for host in named],
-    }
-
-
-def _text(value: Mapping[str, Any]) -> str:
-    return json.dumps(value, indent=1, sort_keys=True) + "\n"
 
 
 def judged(distribute: Distribute, seen: Any) -> tuple[tuple[PoolMember, ...], tuple[Finding, ...]]:  # noqa: ANN401  any JSON value
@@ -188,15 +133,20 @@ def used(text: str | None) -> tuple[Finding, ...]:
     try:
         told = json.loads(text or "{}")
         hosts, stayed = dict(told.get("hosts", {})), dict(told.get("stayed", {}))
-        return (*_hosts_used(hosts), *_stayed(stayed))
+        return (*_hosts_used(hosts, _shares(dict(told.get("by", {})))), *_stayed(stayed))
     except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
         return ()
 
 
-def _hosts_used(hosts: Mapping[str, Mapping[str, Any]]) -> Iterator[Finding]:
+def _shares(by: Mapping[str, int]) -> str:
+    """Who did how many, where a scheduler chose and its engine counts."""
+    return ": " + ", ".join(f"{count} by {name}" for name, count in sorted(by.items())) if by else ""
+
+
+def _hosts_used(hosts: Mapping[str, Mapping[str, Any]], shares: str) -> Iterator[Finding]:
     for name, row in sorted(hosts.items()):
         done, sent, back = int(row["done"]), int(row["sent"]), int(row["back"])
-        seen = f"{done} of {sent} that were sent"
+        seen = f"{done} of {sent} that were sent{shares}"
         if back:
             why = "; ".join(f"{count} times: {words}" for words, count in sorted(dict(row["why"]).items()))
             what = (

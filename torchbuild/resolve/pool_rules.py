@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Iterator
 
 from torchbuild.errors import Problem
 from torchbuild.knowledge.distribution import distribution_engine
 from torchbuild.model.recipe import Recipe
+from torchbuild.model.recipe_distribute import Distribute
 from torchbuild.resolve.distribution import members, scheduler
 from torchbuild.resolve.problems import shown
 
 __all__ = ["pool_problems"]
 
+_SCCACHE = "sccache-dist"
+
 
 def pool_problems(recipe: Recipe) -> Iterator[Problem]:
-    """A scheduler where the engine has one, and ports that there are."""
+    """A scheduler where the engine has one, ports that there are, and what one engine alone takes."""
     distribute = recipe.machine.distribute
     if distribute is None:
         return
@@ -28,3 +32,24 @@ def pool_problems(recipe: Recipe) -> Iterator[Problem]:
         port = place.rpartition(":")[2]
         if port and int(port) >= 1 << 16:
             yield Problem(path="machine.distribute.hosts", seen=shown(place), wanted="a port below 65536")
+    yield from _addresses(distribute) if distribute.engine == _SCCACHE else _other_engines(distribute)
+
+
+def _addresses(distribute: Distribute) -> Iterator[Problem]:
+    """Its scheduler names machines by address, and a build reaches what the recipe names."""
+    for member in members(distribute):
+        host = member.endpoint.rpartition(":")[0].strip("[]")
+        try:
+            ipaddress.ip_address(host)
+        except ValueError:
+            wanted = "an address: sccache-dist's scheduler names its machines by address"
+            yield Problem(path="machine.distribute.hosts", seen=shown(host), wanted=wanted)
+
+
+def _other_engines(distribute: Distribute) -> Iterator[Problem]:
+    if distribute.token:
+        wanted = f"nothing: {distribute.engine} asks for no token"
+        yield Problem(path="machine.distribute.token", seen=shown(distribute.token), wanted=wanted)
+    if "://" in (distribute.scheduler or ""):
+        wanted = f"HOST or HOST:PORT: {distribute.engine}'s scheduler is no web server"
+        yield Problem(path="machine.distribute.scheduler", seen=shown(distribute.scheduler), wanted=wanted)

@@ -9,6 +9,7 @@ import os
 from typing import Any, Callable, Dict, Optional, Set
 
 from .cache import parse_cache
+from .counts import together
 from .sccache import Sccache, compilers_of
 
 __all__ = ["REMOTE", "CompilerCache"]
@@ -59,7 +60,7 @@ class CompilerCache:
         try:
             with open(os.path.join(self._here, "compile.json"), encoding="utf-8") as handle:
                 before = json.load(handle)["compiler_cache"]["cache"]["stats"]
-            said["cache"]["stats"] = _together(before, said["cache"]["stats"])
+            said["cache"]["stats"] = together(before, said["cache"]["stats"])
         except (OSError, ValueError, KeyError, TypeError):  # this is the first call of ninja
             pass
         return said
@@ -101,14 +102,3 @@ class CompilerCache:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text + "remote_storage = %s\n" % backend)
         return {"CCACHE_CONFIGPATH": path}
-
-
-def _together(one: Any, other: Any) -> Any:
-    """Counts of two servers of one stage: a front end may call ninja several times."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        both = {**one, **other}
-        return {
-            name: _together(one[name], other[name]) if name in one and name in other else both[name]
-            for name in both
-        }
-    return one + other if isinstance(one, int) and isinstance(other, int) else other

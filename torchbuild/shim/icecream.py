@@ -10,14 +10,11 @@ import glob
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional
 
-from .pool import Pool
-
-__all__ = ["REFUSED", "Icecream", "open_pool"]
+__all__ = ["REFUSED", "Icecream"]
 
 REFUSED = 113
 """Exit code of what would compile here."""
@@ -43,12 +40,14 @@ exec icecc "$compiler" "$@"
 class Icecream:
     """For as long as one command needs it."""
 
-    def __init__(self, told: Dict[str, Any]) -> None:
+    def __init__(self, told: Dict[str, Any], tied: Optional[Callable[[], Any]] = None) -> None:
         """Nothing is started.
 
         Args:
             told: ``scheduler``, as ``HOST:PORT``; ``folder``, where everything lies; ``compilers``.
+            tied: what makes a child end as soon as we do.
         """
+        self._tied = tied
         self._scheduler, self._folder = str(told["scheduler"]), str(told["folder"])
         self._compilers = [str(compiler) for compiler in told["compilers"]]
         self._daemon: Optional[subprocess.Popen[bytes]] = None
@@ -76,7 +75,7 @@ class Icecream:
                 env=environ,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                preexec_fn=_be_nobody,  # noqa: PLW1509  there are no threads yet
+                preexec_fn=lambda: _begin(self._tied),  # noqa: PLW1509  there are no threads yet
             )
         except (OSError, subprocess.SubprocessError) as error:
             return "iceccd cannot be started as an ordinary user: %s" % error
@@ -144,6 +143,13 @@ class Icecream:
         )
 
 
+def _begin(tied: Optional[Callable[[], Any]]) -> None:
+    """In the daemon, before it is one. Who becomes another is tied to nobody any more, so that comes last."""
+    _be_nobody()
+    if tied is not None:
+        tied()
+
+
 def _be_nobody() -> None:
     """Where we are root, look like somebody else to it, and stay who we are.
 
@@ -163,15 +169,3 @@ def _be_nobody() -> None:
     ):
         with open("/proc/self/" + name, "w", encoding="ascii") as handle:
             handle.write(text)
-
-
-def open_pool(told: Dict[str, Any]) -> Tuple[Pool, Callable[[], None]]:
-    """The pool of a build, and what ends that which serves it; an empty one where it cannot be served."""
-    if "icecream" not in told:
-        return Pool(told), lambda: None
-    icecream = Icecream(told["icecream"])
-    why = icecream.start()
-    if why:
-        sys.stderr.write("torchbuild: all is compiled here: %s\n" % why)
-        return Pool({}), icecream.stop
-    return Pool(told), icecream.stop

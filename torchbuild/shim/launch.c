@@ -482,7 +482,7 @@ static void without_own(int errors)
     for (line = text; *line; line = end) {
         end = line + strcspn(line, "\n");
         end += *end == '\n';
-        if (!begins(line, "distcc[") && !begins(line, "ICECC["))
+        if (!begins(line, "distcc[") && !begins(line, "ICECC[") && !begins(line, "sccache: "))
             ignored = write(errors, line, (size_t)(end - line));
     }
     (void)ignored;

@@ -15,7 +15,8 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Dict, List, Tuple
 
-from .icecream import Icecream
+from .pool_engines import engine, token_beside
+from .tied import tied_to_us
 
 __all__ = ["ident", "look", "main"]
 
@@ -48,21 +49,25 @@ def main(argv: List[str]) -> int:
     """Print what was seen; 0 whatever that is: who asked judges."""
     with open(argv[0], encoding="utf-8") as handle:
         request = json.load(handle)
-    json.dump(look(request), sys.stdout, indent=1, sort_keys=True)
+    token = token_beside(os.path.dirname(os.path.abspath(argv[0])))
+    json.dump(look(request, token), sys.stdout, indent=1, sort_keys=True)
     print()
     return 0
 
 
-def look(request: Dict[str, Any]) -> Dict[str, Any]:
-    """All machines, several at a time: one that is gone is waited for."""
-    if "icecream" not in request:
-        return _looked(request)
-    icecream = Icecream(request["icecream"])
-    why = icecream.start()
+def look(request: Dict[str, Any], token: str = "") -> Dict[str, Any]:
+    """All machines, several at a time: one that is gone is waited for.
+
+    Args:
+        request: as above.
+        token: for their scheduler; empty for none. Secret.
+    """
+    serving = engine(request, token, tied_to_us())
+    why = serving.start()
     try:
         return {"program": why, "hosts": {}} if why else _looked(request)
     finally:
-        icecream.stop()
+        serving.stop()
 
 
 def _looked(request: Dict[str, Any]) -> Dict[str, Any]:

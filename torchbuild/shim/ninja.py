@@ -17,20 +17,22 @@ import signal
 import subprocess
 import sys
 import time
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 from . import fingerprint
 from .cache import parse_cache
 from .compiler_cache import CompilerCache
+from .counts import together
 from .device_flags import read_device_entries
 from .gate import compare
-from .icecream import open_pool
 from .jobserver import NINJA, allowed_jobs, without_jobs
 from .live import Live
 from .memory import MemoryWatch
+from .pool_engines import open_pool, token_beside
 from .samples import Samples
 from .stopping import INTERRUPTED
 from .supervisor import SOCKET, Supervisor
+from .tied import tied_to_us
 
 __all__ = [
     "REFUSED",
@@ -52,7 +54,6 @@ _WITH_VALUE = "Cdfjkltw"
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _OLDEST_CLIENT = (1, 13)
 """The first ninja that takes its jobs from a jobserver."""
-_PR_SET_PDEATHSIG = 1
 
 
 def main(argv: Optional[List[str]] = None) -> int:
@@ -224,7 +225,7 @@ def _build(real: str, arguments: List[str], order: Dict[str, Any]) -> int:
         targets = [order["target"]]
     options, jobs = without_jobs(options, NINJA)
     environ = dict(os.environ)
-    pool, leave_pool = open_pool(_told("pool.json"))
+    pool, leave_pool = open_pool(_told("pool.json"), token_beside(_HERE), tied_to_us())
     supervisor = Supervisor(
         allowed_jobs(jobs, environ),
         order["build_dir"],
@@ -238,7 +239,7 @@ def _build(real: str, arguments: List[str], order: Dict[str, Any]) -> int:
     cache = CompilerCache(order, _HERE, supervisor.folder)
     started = time.time()
     try:
-        environ.update(cache.start(_tied_to_us()))
+        environ.update(cache.start(tied_to_us()))
         supervisor.server = cache.server
         code, peak = _work([real, *options, *targets], environ, supervisor)
         supervised = supervisor.stop()  # first: what the cache's server still runs is nobody's any more
@@ -247,7 +248,7 @@ def _build(real: str, arguments: List[str], order: Dict[str, Any]) -> int:
         leave_pool()
         supervisor.clear()
     if pool.slots:
-        _write("pool-used.json", pool.told())
+        _write("pool-used.json", together(_told("pool-used.json"), pool.told()))
     is_stopped = supervisor.stopping.is_over and code in INTERRUPTED
     told = {"exit_code": code, "stopped": is_stopped, "seconds": round(time.time() - started, 3)}
     told.update(_price(), peak_memory_bytes=peak, **supervised)
@@ -306,21 +307,10 @@ def _start(argv: List[str], environ: Dict[str, str], *files: int) -> "subprocess
 
     for name in _SIGNALS:
         signal.signal(name, forward)
-    child = subprocess.Popen(argv, env=environ, pass_fds=files, preexec_fn=_tied_to_us())  # noqa: PLW1509
+    child = subprocess.Popen(argv, env=environ, pass_fds=files, preexec_fn=tied_to_us())  # noqa: PLW1509
     for received in early:
         child.send_signal(received)
     return child
-
-
-def _tied_to_us() -> Optional[Callable[[], Any]]:
-    """What makes a child end as soon as we do, killed or not: nobody would serve it."""
-    try:
-        import ctypes
-
-        prctl = ctypes.CDLL(None).prctl
-    except (ImportError, OSError, AttributeError):
-        return None
-    return lambda: prctl(_PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)
 
 
 def _run(child: "subprocess.Popen[bytes]") -> int:

@@ -55,6 +55,8 @@ class Pool:
         self._hosts = [_Host(host) for host in told.get("hosts", ())]
         self.stayed: Dict[str, int] = {}
         """Compiles that were never sent, by the launcher's word for the reason."""
+        self.by: Dict[str, int] = {}
+        """Compiles that each machine behind a scheduler did, where the engine counts them."""
 
     @property
     def slots(self) -> int:
@@ -121,7 +123,7 @@ class Pool:
             }
             for host in self._hosts
         }
-        return {"hosts": hosts, "stayed": self.stayed}
+        return {"hosts": hosts, "stayed": self.stayed, "by": self.by}
 
     def _host(self, name: str) -> _Host:
         return next(host for host in self._hosts if host.name == name)

@@ -18,15 +18,15 @@ import time
 from typing import Any, Callable, Dict, Iterator, List, Optional, Set, TextIO
 
 from .cache import Entry
+from .sccache_server import SccacheServer
 
 __all__ = ["Sccache", "compilers_of"]
 
 _COMPILER = re.compile(r"CMAKE_(C|CXX|CUDA)_COMPILER")
 _PROGRAMS = ("cc1", "cc1plus", "as")
 """What a driver starts for C and C++."""
-_STARTS_S = 20.0
 _POLL_S = 0.05
-_ENDS_S, _WRITES_S = 30.0, 15.0
+_WRITES_S = 15.0
 _MOST_DIRS = 16
 _LONGEST = 300
 
@@ -50,10 +50,9 @@ class Sccache:
 
     def __init__(self, program: str, folder: str, place: str, launcher: str, compilers: List[str]) -> None:
         self._program, self._place = program, place
-        self._socket = os.path.join(folder, "sccache")
         self._errors = os.path.join(folder, "sccache.log")
+        self._server = SccacheServer(program, os.path.join(folder, "sccache"), self._errors)
         self._calls = os.path.join(folder, "sccache-calls")
-        self._server: Optional["subprocess.Popen[bytes]"] = None
         self._lock: Optional[TextIO] = None
         self._backend = ""
         """Why the backend is not used."""
@@ -63,7 +62,7 @@ class Sccache:
     @property
     def pid(self) -> int:
         """The server's; 0 where none runs."""
-        return self._server.pid if self._server is not None else 0
+        return self._server.pid
 
     def start(self, remote: Dict[str, str], tied: Optional[Callable[[], Any]]) -> Dict[str, str]:
         """Start the server; what ninja, and all below it, must have in its environment; empty: none runs.
@@ -72,21 +71,19 @@ class Sccache:
             remote: variables of a backend, which may hold secrets: for the server alone.
             tied: what makes a child end as soon as we do.
         """
-        environ = dict(os.environ, SCCACHE_SERVER_UDS=self._socket, SCCACHE_CONF=os.devnull)
+        environ = dict(os.environ, SCCACHE_CONF=os.devnull, SCCACHE_LOG="error")
         environ["SCCACHE_DIR"] = self._free(os.environ.get("SCCACHE_DIR") or self._errors + ".d")
-        environ.update(SCCACHE_IDLE_TIMEOUT="0", SCCACHE_START_SERVER="1", SCCACHE_NO_DAEMON="1")
-        environ.update(SCCACHE_ERROR_LOG=self._errors, SCCACHE_LOG="error")
         environ["SCCACHE_MULTILEVEL_WRITE_ERROR_POLICY"] = (
             "all"  # what is counted as written is so everywhere
         )
-        if remote and not self._started(dict(environ, **remote), tied):
+        if remote and not self._server.start(dict(environ, **remote), tied):
             self._backend = self._said(remote) or "it does not answer"
-        if self._server is None and not self._started(environ, tied):
+        if not self._server.pid and not self._server.start(environ, tied):
             return {}
         with open(self._calls, "w", encoding="utf-8"):
             pass
         return {
-            "SCCACHE_SERVER_UDS": self._socket,
+            "SCCACHE_SERVER_UDS": self._server.socket,
             "SCCACHE_CONF": os.devnull,
             "SCCACHE_DIR": environ["SCCACHE_DIR"],
             # a server that is killed fails no compilation, and one that a client starts then does not stay
@@ -104,14 +101,8 @@ class Sccache:
             asked: outputs, absolute, for which a compiler ran.
             statslog: gets the source of each call and a word, as ccache's has it.
         """
-        stats = self._counted() if self._server is not None else {}
-        self._ask("--stop-server")
-        if self._server is not None:
-            try:
-                self._server.wait(_ENDS_S)
-            except subprocess.TimeoutExpired:
-                self._server.kill()
-                self._server.wait()
+        stats = self._counted() if self._server.pid else {}
+        self._server.stop()
         if self._lock is not None:
             self._lock.close()
         if statslog is not None:
@@ -124,41 +115,13 @@ class Sccache:
         until = time.monotonic() + _WRITES_S
         while True:
             try:
-                said = dict(json.loads(self._ask("--show-stats", "--stats-format=json")))
+                said = dict(json.loads(self._server.ask("--show-stats", "--stats-format=json")))
                 left = _unwritten(said["stats"])
             except (ValueError, TypeError, KeyError):
                 return {}
             if not left or time.monotonic() > until:
                 return said
             time.sleep(_POLL_S)
-
-    def _started(self, environ: Dict[str, str], tied: Optional[Callable[[], Any]]) -> bool:
-        """Whether it listens now."""
-        with contextlib.suppress(OSError):
-            os.unlink(self._socket)
-        with open(os.devnull, "r+b") as nothing:
-            try:
-                server = subprocess.Popen(
-                    [self._program],
-                    env=environ,
-                    stdin=nothing,
-                    stdout=nothing,
-                    stderr=nothing,
-                    preexec_fn=lambda: _begin(tied),  # noqa: PLW1509  no threads yet
-                )
-            except OSError:
-                return False
-        until = time.monotonic() + _STARTS_S
-        while time.monotonic() < until:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                server.wait(_POLL_S)
-                return False
-            if os.path.exists(self._socket):
-                self._server = server
-                return True
-        server.kill()
-        server.wait()
-        return False
 
     def _free(self, wanted: str) -> str:
         """The directory, or one beside it where another build's server has it: each is for one at a time."""
@@ -178,23 +141,6 @@ class Sccache:
             return folder
         return wanted
 
-    def _ask(self, *words: str) -> str:
-        environ = dict(os.environ, SCCACHE_SERVER_UDS=self._socket, SCCACHE_CONF=os.devnull)
-        if not os.path.exists(self._socket):  # asked without one, it would start another
-            return ""
-        try:
-            done = subprocess.run(
-                [self._program, *words],
-                env=environ,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                timeout=_ENDS_S,
-                check=False,
-            )
-        except (OSError, subprocess.TimeoutExpired):
-            return ""
-        return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else ""
-
     def _said(self, remote: Dict[str, str]) -> str:
         """The first line of its error log that tells something, without the backend's words in it."""
         try:
@@ -207,14 +153,6 @@ class Sccache:
         for value in remote.values():
             said = said.replace(value, "...")
         return said
-
-
-def _begin(tied: Optional[Callable[[], Any]]) -> None:
-    """In the server, before it is one: what it starts is a likelier victim of the kernel than ninja."""
-    if tied is not None:
-        tied()
-    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="utf-8") as file:
-        file.write("500")
 
 
 def _unwritten(stats: Dict[str, Any]) -> int:

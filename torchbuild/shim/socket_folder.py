@@ -5,7 +5,7 @@ import shutil
 import socket
 import tempfile
 
-__all__ = ["SocketFolder"]
+__all__ = ["SocketFolder", "short_folder"]
 
 _LONGEST_PATH = 90
 _BACKLOG = 128
@@ -15,7 +15,7 @@ class SocketFolder:
     """Made at once; nobody is heard yet."""
 
     def __init__(self) -> None:
-        self.path = _made()
+        self.path = short_folder()
         """The folder, for what else lives as long as the build."""
         self.ask = os.path.join(self.path, "ask")
         """Where launchers connect."""
@@ -30,8 +30,8 @@ class SocketFolder:
         shutil.rmtree(self.path, ignore_errors=True)
 
 
-def _made() -> str:
-    """A socket's path must be short, and blanks end a word of MAKEFLAGS."""
+def short_folder() -> str:
+    """A new one of our own: a socket's path must be short, and blanks end a word of MAKEFLAGS."""
     folder = tempfile.mkdtemp(prefix="tb-")
     if len(os.fsencode(folder)) > _LONGEST_PATH or len(folder.split()) != 1:
         os.rmdir(folder)

@@ -331,10 +331,12 @@ class Supervisor(threading.Thread):
         """Its own; or the one that it lent; or that of another that waits and has not lent its own.
 
         What was handed on by one that has ended is nobody's own: it is taken back through who asks next.
+        Where the build stops, those that never begin have enough of them.
         """
         if self.jobserver.lent > self._ledger.owed:
             edge.is_lent = True
-        if edge.is_lent and not self.jobserver.take_back():
+        has_room = self.stopping.is_asked and len(self._ledger.running) < self.jobserver.jobs
+        if edge.is_lent and not has_room and not self.jobserver.take_back():
             other = next((item for item in reversed(self._ledger.waiting) if not item.is_lent), None)
             if other is None:
                 return False
@@ -343,13 +345,11 @@ class Supervisor(threading.Thread):
         return True
 
     def _lend(self) -> None:
-        if self.stopping.is_asked:
-            return
         away = sum(edge.is_lent for edge in self._ledger.away)
         most = min(max(8, 2 * self.jobserver.jobs), self._ledger.idle) + away
         for edge in self._ledger.waiting:
             if self.jobserver.lent < most:
-                self._hand_on(edge)
+                self._hand_on(edge)  # never where the build stops
 
     def _hand_on(self, edge: Edge) -> None:
         """Its token: while it waits, or is compiled elsewhere, another may work here."""

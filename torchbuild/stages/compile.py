@@ -103,15 +103,17 @@ def run(plan: Plan, context: Context) -> Result:
     """
     context.records.watch("configure", ())
     pool = pool_looked_at(plan.commands[0], context)
-    built = _built(plan, context)
-    pool += pool_used(context)
     findings: tuple[Finding, ...] = ()
-    is_kept = context.is_dev and not built.stopped
-    forgotten = forget_refused(NAME, built.compared, context, is_kept=is_kept)
-    if forgotten is not None:
-        findings = (forgotten,)
+    try:
         built = _built(plan, context)
-        mark_configured(built.compared, context)
+        is_kept = context.is_dev and not built.stopped
+        forgotten = forget_refused(NAME, built.compared, context, is_kept=is_kept)
+        if forgotten is not None:
+            findings = (forgotten,)
+            built = _built(plan, context)
+            mark_configured(built.compared, context)
+    finally:  # also of a build that was stopped
+        pool += pool_used(context)
     if not built.stopped:
         refuse(built.compared, str(built.done.log))
         _require_end(built, context)
