@@ -102,5 +102,5 @@ class Yard:
         for path in self.build.iterdir():
             if path.name not in ("build.ninja", "CMakeCache.txt"):
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
-        for name in ("peaks.jsonl", "compile.json"):
+        for name in ("peaks.jsonl", "compile.json", "pool-used.json"):
             (self.shim / name).unlink(missing_ok=True)

@@ -17,7 +17,7 @@ from torchbuild.errors import Interrupted, OutOfTime, StageError, UsageError
 from torchbuild.model.lock import Lock
 from torchbuild.model.stage import StageResult
 from torchbuild.model.stopped import Reason
-from torchbuild.report.events import Progress
+from torchbuild.report.events import Found, Progress
 from torchbuild.stages import compile as stage
 from torchbuild.stages import configure
 
@@ -359,6 +359,27 @@ def test_who_stops_it_is_told_how_far_it_came(
 
     assert type(caught.value) is family
     assert asked.marks == [world.inside("{shim}/stop-asked")]
+
+
+def test_what_became_of_a_pool_is_told_of_a_stopped_build_too(world: Any, lock: Lock) -> None:
+    """Who stops it learns what each machine has done until then."""
+    row = {"sent": 2, "done": 1, "back": 1, "why": {"gone": 1}}
+    usage = {**USAGE, "exit_code": 130, "stopped": True}
+
+    def reply(command: Any, inside: Any) -> tuple[int, Sequence[str]]:
+        inside.write("{shim}/pool-used.json", json.dumps({"hosts": {"a:1": row}, "stayed": {}}))
+        told: tuple[int, Sequence[str]] = ninja(code=1, lines=[], usage=usage, wheels=0)(command, inside)
+        return told
+
+    world.executor.replies = [reply]
+
+    with pytest.raises(Interrupted):
+        stage.run(stage.plan(lock), replace(world.context, stopping=Asked("interrupt")))
+
+    found = [event.finding for event in world.events if isinstance(event, Found)]
+    assert [item.seen for item in found if item.reference == "pool-used"] == [
+        "1 of 2 that were sent; 1 times: gone"
+    ]
 
 
 def test_who_stops_it_before_the_first_edge(world: Any, lock: Lock) -> None:
