@@ -17,12 +17,13 @@ def main() -> int:
     asked = parser(__doc__, jobs=4)
     asked.add_argument("--memory", default="2560m", help="as podman takes it; swap is none")
     asked.add_argument("--limit", type=int, default=1800, help="seconds; a build that is not done is ended")
+    asked.add_argument("--ways", nargs="+", default=["bare", "ours"], choices=["bare", "ours"])
     options = asked.parse_args()
     limits = (f"--memory={options.memory}", f"--memory-swap={options.memory}")
     print(f"-j{options.jobs}, {options.memory}\n")
     print("| | wall, s | user + system, s | objects made | killed or failed |")
     print("|---|---|---|---|---|")
-    for row in in_the_builder(options, "heaviest", options.jobs, options.limit, limits=limits):
+    for row in in_the_builder(options, "heaviest", options.jobs, options.limit, *options.ways, limits=limits):
         made = f"{row['made']} of {row['objects']}"
         ended = "" if row["code"] is not None else ", ended by hand"
         cells = f"{row['wall']:.0f} | {row['processor']:.0f} | {made} | {row['failed']}{ended}"

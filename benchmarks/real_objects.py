@@ -82,8 +82,13 @@ def _ended(argv: list[str], environ: dict[str, str], limit_s: float) -> tuple[in
         return process.returncode, said
 
 
-def pairs(objects: int, parts: int, jobs: int) -> None:
-    """The first of torch_cpu's objects in parts, each by both ways, now the one first and now the other."""
+def pairs(*counts: str) -> None:
+    """The first of torch_cpu's objects in parts, each by both ways, now the one first and now the other.
+
+    Args:
+        counts: objects, parts, compilers at once.
+    """
+    objects, parts, jobs = map(int, counts)
     tree = Tree(jobs)
     size = objects // parts
     for number in range(parts):
@@ -92,12 +97,12 @@ def pairs(objects: int, parts: int, jobs: int) -> None:
             tell({"pair": number, "objects": size, **tree.run(way, part)})
 
 
-def heaviest(jobs: int, limit_s: int) -> None:
+def heaviest(jobs: str, limit_s: str, *ways: str) -> None:
     """The heaviest, by bare ninja, which goes on where an edge is killed, and by ours."""
-    tree = Tree(jobs, limit_s)
+    tree = Tree(int(jobs), int(limit_s))
     targets = [name for name in tree.objects if HEAVIEST.search(name)]
-    for way, options in (("bare", ("-k0",)), ("ours", ())):
-        told = tree.run(way, targets, *options)
+    for way in ways:
+        told = tree.run(way, targets, *(("-k0",) if way == "bare" else ()))
         left = json.loads((SHIM / "compile.json").read_text(encoding="utf-8")) if way == "ours" else {}
         tell({"objects": len(targets), **told, "supervisor": left})
 
@@ -108,4 +113,4 @@ def tell(row: dict[str, object]) -> None:
 
 
 if __name__ == "__main__":
-    {"pairs": pairs, "heaviest": heaviest}[sys.argv[1]](*map(int, sys.argv[2:]))
+    {"pairs": pairs, "heaviest": heaviest}[sys.argv[1]](*sys.argv[2:])
