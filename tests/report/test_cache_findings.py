@@ -51,6 +51,26 @@ def test_one_that_had_nothing_though_it_was_warm_is_told() -> None:
     assert told(counted(hits=1, misses=39), {"C++": 40}, was_warm=True) == []
 
 
+def test_a_language_that_never_hits_is_told() -> None:
+    """Device code that differs each time is compiled each time, whatever is had of C++."""
+    found = counted(hits=40)
+    found.misses = 12
+    found.count("CUDA", "misses", 12)
+
+    assert told(found, {"C++": 40, "CUDA": 12}, was_warm=True) == ["cache-never-hit"]
+    assert told(found, {"C++": 40, "CUDA": 12}) == []
+
+
+def test_a_directory_beside_the_usual_one_is_named_as_the_cause() -> None:
+    """Two builds at once: nobody looks for what differs in compilations."""
+    found, shim = counted(misses=40), {"served": True, "backend": "", "beside": True}
+
+    (finding,) = cache_findings(found, {"C++": 40}, was_warm=True, shim=shim)
+
+    assert finding.reference == "cache-never-hit"
+    assert "another build had its directory" in finding.what
+
+
 def test_errors_and_what_it_cannot_take_are_told() -> None:
     """By its own words."""
     wrong = counted(misses=9, errors=Counter(internal_error=3))
@@ -67,8 +87,5 @@ def test_a_backend_that_failed_is_told_whoever_saw_it() -> None:
 
 
 def test_a_server_that_did_not_serve_is_told() -> None:
-    """What was compiled then was compiled without a cache."""
-    assert told(CacheStatistics("sccache"), {"C++": 9}, served=False, backend="") == [
-        "cache-not-served",
-        "cache-never-asked",
-    ]
+    """What was compiled then was compiled without a cache; nobody looks for launchers because of it."""
+    assert told(CacheStatistics("sccache"), {"C++": 9}, served=False, backend="") == ["cache-not-served"]

@@ -159,6 +159,17 @@ def test_a_token_itself_never_stands_in_a_recipe(token: str) -> None:
         asked("10.0.0.1", engine="sccache-dist", scheduler="s", token=token)
 
 
+def test_a_pool_that_was_never_served_is_told() -> None:
+    """Its machines were right when they were looked at, and compiled nothing."""
+    (finding,) = used(json.dumps({"hosts": {}, "stayed": {}, "by": {}, "unserved": "iceccd: refused"}))
+
+    assert (finding.reference, finding.outcome) == ("pool-used", "warned")
+    assert (finding.seen, finding.what) == (
+        "iceccd: refused",
+        "no machine was sent anything: all was compiled here",
+    )
+
+
 def test_who_compiled_behind_a_scheduler_is_told_where_the_engine_counts() -> None:
     """The scheduler alone knows who it chose; sccache's client learns it."""
     row = {"sent": 5, "done": 5, "back": 0, "why": {}}

@@ -29,16 +29,15 @@ def cache_findings(
         found: what the cache counted.
         compiled: edges that ran, by language.
         was_warm: whether the same sources were compiled with the same flags before, through this cache.
-        shim: what the shim left of a server: ``served``, ``backend``.
+        shim: what the shim left of a server: ``served``, ``backend``, ``beside``.
     """
-    if shim and not shim.get(_SERVED):
-        yield _warned(
-            "cache-not-served", f"{found.cache}: its server did not start or gave no answer", "none"
-        )
-    yield from _never_asked(found, compiled)
-    if was_warm and not found.hits and found.misses >= _FEW:
-        what = f"{found.cache} had nothing, though all of this was compiled through it before"
-        yield _warned("cache-never-hit", what, f"0 of {found.misses}", "hits")
+    if shim and not shim.get(_SERVED):  # then nothing is counted, and that says nothing
+        what = f"{found.cache}: its server did not start, was killed or gave no answer"
+        yield _warned("cache-not-served", what, _counted(found), "one that serves from begin to end")
+    else:
+        yield from _never_asked(found, compiled)
+    if was_warm:
+        yield from _never_hit(found, is_beside=bool(shim.get("beside")))
     if found.errors:
         yield _warned("cache-errors", f"{found.cache}: errors of its own", _listed(found.errors), "none")
     if found.uncacheable[_PRECOMPILED]:
@@ -51,6 +50,24 @@ def cache_findings(
         what = f"{found.cache}: the shared backend was not used for everything; what is local was"
         seen = str(backend) if backend else f"{errors} of {found.calls} calls had an error there"
         yield _warned("cache-backend-failed", what, seen, "answers")
+
+
+def _never_hit(found: CacheStatistics, *, is_beside: bool) -> Iterator[Finding]:
+    """Of any language: hits of another do not make up for it."""
+    why = "though all of this was compiled through it before"
+    if is_beside:
+        why = "because another build had its directory, and this one a directory beside it"
+    if not found.hits and found.misses >= _FEW:
+        yield _warned("cache-never-hit", f"{found.cache} had nothing, {why}", f"0 of {found.misses}", "hits")
+        return
+    for language, seen in sorted(found.languages.items()):
+        if not seen["hits"] and seen["misses"] >= _FEW:
+            what = f"{found.cache} had nothing of {language}, {why}"
+            yield _warned("cache-never-hit", what, f"0 of {seen['misses']}", "hits")
+
+
+def _counted(found: CacheStatistics) -> str:
+    return f"{found.hits} hits and {found.misses} misses" if found.calls else "nothing was counted"
 
 
 def _never_asked(found: CacheStatistics, compiled: Mapping[str, int]) -> Iterator[Finding]:

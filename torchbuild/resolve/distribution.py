@@ -133,7 +133,8 @@ def used(text: str | None) -> tuple[Finding, ...]:
     try:
         told = json.loads(text or "{}")
         hosts, stayed = dict(told.get("hosts", {})), dict(told.get("stayed", {}))
-        return (*_hosts_used(hosts, _shares(dict(told.get("by", {})))), *_stayed(stayed))
+        shares = _shares(dict(told.get("by", {})))
+        return (*_unserved(str(told.get("unserved", ""))), *_hosts_used(hosts, shares), *_stayed(stayed))
     except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
         return ()
 
@@ -157,6 +158,13 @@ def _hosts_used(hosts: Mapping[str, Mapping[str, Any]], shares: str) -> Iterator
             yield _warned("pool-used", f"{name} was never sent anything", seen, "some")
         else:
             yield Finding(reference="pool-used", outcome="passed", what=f"{name} compiled for us", seen=seen)
+
+
+def _unserved(why: str) -> Iterator[Finding]:
+    """What serves a pool began to serve before the build, and did not when ninja started."""
+    if why:
+        what = "no machine was sent anything: all was compiled here"
+        yield _warned("pool-used", what, why[:1000], "an engine that serves while ninja works")
 
 
 def _stayed(stayed: Mapping[str, int]) -> Iterator[Finding]:

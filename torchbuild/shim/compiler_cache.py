@@ -59,11 +59,9 @@ class CompilerCache:
         said = self._server.stop(asked, self._order.get("statslog"))
         try:
             with open(os.path.join(self._here, "compile.json"), encoding="utf-8") as handle:
-                before = json.load(handle)["compiler_cache"]["cache"]["stats"]
-            said["cache"]["stats"] = together(before, said["cache"]["stats"])
+                return _both(json.load(handle)["compiler_cache"], said)
         except (OSError, ValueError, KeyError, TypeError):  # this is the first call of ninja
-            pass
-        return said
+            return said
 
     def _serve(self, tied: Optional[Callable[[], Any]]) -> Dict[str, str]:
         path = os.path.join(self._order["build_dir"], "CMakeCache.txt")
@@ -102,3 +100,17 @@ class CompilerCache:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text + "remote_storage = %s\n" % backend)
         return {"CCACHE_CONFIGPATH": path}
+
+
+def _both(before: Dict[str, Any], now: Dict[str, Any]) -> Dict[str, Any]:
+    """Of two calls of ninja: counts are added, and what went wrong in either is told."""
+    cache = dict(before["cache"], **now["cache"])
+    if before["cache"] and now["cache"]:
+        cache["stats"] = together(before["cache"]["stats"], now["cache"]["stats"])
+    return {
+        **before,
+        **now,
+        "cache": cache,
+        "backend": now["backend"] or before["backend"],
+        "served": bool(before["served"] and now["served"]),
+    }

@@ -498,15 +498,18 @@ static int is_ours(int number)
 static char away(int file, char **argv, int errors, struct rusage *usage, int *status)
 {
     static char order[4096], text[1024], error[512];
-    char said = 'd';
+    char said = 'd', *value;
     size_t length;
     while (said == 'd') {
         rest_of(file, order, sizeof order);
         argv[0] = getenv("TORCHBUILD_AWAY");
-        if (strchr(order, '='))
-            putenv(order);
+        if ((value = strchr(order, '='))) {
+            *value++ = 0;
+            setenv(order, value, 1);
+        }
         memset(usage, 0, sizeof *usage);
         *status = argv[0] ? run(argv, errors, usage) : 0x7f00;
+        unsetenv(order); /* what is compiled here after all is told of no machine */
         if (*status == 0)
             without_own(errors);
         if (*status == 0 || (WIFSIGNALED(*status) && is_ours(WTERMSIG(*status))))

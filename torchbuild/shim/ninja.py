@@ -247,7 +247,7 @@ def _build(real: str, arguments: List[str], order: Dict[str, Any]) -> int:
         cached = cache.stop(supervisor.asked)
         leave_pool()
         supervisor.clear()
-    if pool.slots:
+    if pool.slots or pool.unserved:
         _write("pool-used.json", together(_told("pool-used.json"), pool.told()))
     is_stopped = supervisor.stopping.is_over and code in INTERRUPTED
     told = {"exit_code": code, "stopped": is_stopped, "seconds": round(time.time() - started, 3)}

@@ -57,6 +57,8 @@ class Pool:
         """Compiles that were never sent, by the launcher's word for the reason."""
         self.by: Dict[str, int] = {}
         """Compiles that each machine behind a scheduler did, where the engine counts them."""
+        self.unserved = ""
+        """Why nothing can be sent to machines that were named; empty where it can."""
 
     @property
     def slots(self) -> int:
@@ -123,7 +125,8 @@ class Pool:
             }
             for host in self._hosts
         }
-        return {"hosts": hosts, "stayed": self.stayed, "by": self.by}
+        told = {"hosts": hosts, "stayed": self.stayed, "by": self.by}
+        return {**told, "unserved": self.unserved} if self.unserved else told
 
     def _host(self, name: str) -> _Host:
         return next(host for host in self._hosts if host.name == name)

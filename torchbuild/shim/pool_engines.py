@@ -60,6 +60,7 @@ def open_pool(
     if why:
         sys.stderr.write("torchbuild: all is compiled here: %s\n" % why)
     pool = Pool({} if why else told)
+    pool.unserved = why
 
     def leave() -> None:
         pool.by = serving.stop()

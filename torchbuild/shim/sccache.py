@@ -56,6 +56,8 @@ class Sccache:
         self._lock: Optional[TextIO] = None
         self._backend = ""
         """Why the backend is not used."""
+        self._is_beside = False
+        """Whether another build's server has the directory, so that this one has the next."""
         for compiler in compilers:
             _stand_in(place + compiler, launcher, compiler)
 
@@ -101,14 +103,15 @@ class Sccache:
             asked: outputs, absolute, for which a compiler ran.
             statslog: gets the source of each call and a word, as ccache's has it.
         """
-        stats = self._counted() if self._server.pid else {}
+        stats = self._counted() if self._server.is_alive else {}  # of one that was killed, all is lost
         self._server.stop()
         if self._lock is not None:
             self._lock.close()
         if statslog is not None:
             with open(statslog, "a", encoding="utf-8") as handle:
                 handle.writelines(_words(self._calls, asked))
-        return {"cache": stats, "backend": self._backend, "served": bool(stats)}
+        told = {"cache": stats, "backend": self._backend, "served": bool(stats)}
+        return {**told, "beside": True} if self._is_beside else told
 
     def _counted(self) -> Dict[str, Any]:
         """What it counted, once it has kept what was compiled: it answers first, and writes then."""
@@ -137,7 +140,7 @@ class Sccache:
             except OSError:
                 handle.close()
                 continue
-            self._lock = handle
+            self._lock, self._is_beside = handle, number > 1
             return folder
         return wanted
 

@@ -46,6 +46,7 @@ export SCCACHE_SERVER_UDS SCCACHE_CONF SCCACHE_NO_CACHE SCCACHE_IGNORE_SERVER_IO
 said=$(%(program)s "$compiler" "$@" 2>&1)
 code=$?
 case $code-$said in
+  0-*) ;;
   %(refused)d-*)
     output=
     for word; do [ "$before" = -o ] && output=${word##*/}; before=$word; done

@@ -33,6 +33,11 @@ class SccacheServer:
         """Its process; 0 where none runs."""
         return self._process.pid if self._process is not None else 0
 
+    @property
+    def is_alive(self) -> bool:
+        """Whether that process still runs: where it was killed, its clients start another on the same socket."""
+        return self._process is not None and self._process.poll() is None
+
     def start(self, environ: Dict[str, str], tied: Optional[Callable[[], Any]]) -> bool:
         """Whether it listens now.
 

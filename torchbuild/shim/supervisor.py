@@ -251,7 +251,8 @@ class Supervisor(threading.Thread):
         elif words[0] != "end":
             raise ValueError("no launcher says so now")
         else:
-            self._pool.done(edge.host)
+            settled = self._pool.done if words[2] == "0" else self._pool.left  # ended by who stops the build
+            settled(edge.host)
             edge.host = ""
             self._answer(client, b"k")
             self._forget(edge)
