@@ -35,7 +35,7 @@ class SccacheServer:
 
     @property
     def is_alive(self) -> bool:
-        """Whether that process still runs: where it was killed, its clients start another on the same socket."""
+        """Whether that process still runs: where it was killed, its clients start another."""
         return self._process is not None and self._process.poll() is None
 
     def start(self, environ: Dict[str, str], tied: Optional[Callable[[], Any]]) -> bool:
