@@ -77,15 +77,14 @@ def test_nothing_is_compiled_behind_the_supervisors_back(icecream: Icecream, tol
     assert "ERROR: no machine of the pool takes it now" in compiled.stderr
 
 
+@pytest.mark.parametrize("other", ["/usr/bin/other", "/opt/another/c++"])
 def test_another_compiler_than_those_that_were_packed_is_not_sent(
-    icecream: Icecream, told: dict[str, Any]
+    icecream: Icecream, told: dict[str, Any], other: str
 ) -> None:
-    """It would be compiled by one that it did not ask for."""
+    """Also where it has the same name: it would be compiled by one that it did not ask for."""
     icecream.start()
 
-    done = subprocess.run(
-        [f"{told['folder']}/away", "/usr/bin/other", "-c"], capture_output=True, check=False
-    )
+    done = subprocess.run([f"{told['folder']}/away", other, "-c"], capture_output=True, check=False)
 
     assert done.returncode == REFUSED
     assert b"is not packed" in done.stderr

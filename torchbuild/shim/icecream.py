@@ -8,6 +8,7 @@ compiles then, admitted like all else.
 import contextlib
 import glob
 import os
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -30,7 +31,9 @@ echo "icecc ERROR: no machine of the pool takes it now" >&2
 exit %d
 """
 _AWAY = """#!/bin/sh
-compiler=%s/only-cpp/${1##*/}
+compiler=$1
+case $compiler in /*) ;; *) compiler=$(command -v "$1") ;; esac
+compiler=%s/only-cpp$compiler
 [ -x "$compiler" ] || { echo "icecc ERROR: $1 is not packed" >&2; exit %d; }
 shift
 exec icecc "$compiler" "$@"
@@ -116,13 +119,13 @@ class Icecream:
         return ""
 
     def _lay(self) -> None:
+        """Each compiler by its whole path: another of the same name was not packed."""
         folder = self._folder + "/only-cpp"
-        os.makedirs(folder, exist_ok=True)
-        texts = {
-            folder + "/" + os.path.basename(name): _ONLY_CPP % (name, REFUSED) for name in self._compilers
-        }
-        texts[self._folder + "/away"] = _AWAY % (self._folder, REFUSED)
+        compilers = [path for path in map(shutil.which, self._compilers) if path]
+        texts = {folder + path: _ONLY_CPP % (shlex.quote(path), REFUSED) for path in compilers}
+        texts[self._folder + "/away"] = _AWAY % (shlex.quote(self._folder), REFUSED)
         for path, text in texts.items():
+            os.makedirs(os.path.dirname(path), exist_ok=True)
             with open(path, "w", encoding="utf-8") as handle:
                 handle.write(text)
             os.chmod(path, 0o755)  # noqa: S103  as programs are
