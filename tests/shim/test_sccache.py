@@ -225,6 +225,28 @@ def test_a_build_that_is_killed_leaves_no_server(yard: Yard, tmp_path: Path) -> 
         os.killpg(ninja.pid, signal.SIGKILL)
 
 
+def test_what_a_server_compiled_for_a_build_that_is_killed_ends_too(yard: Yard, tmp_path: Path) -> None:
+    """It is not below ninja: its launcher hears that the supervisor is gone, and ends it."""
+    compiler = tmp_path / "bin" / "gcc"
+    compiler.parent.mkdir()
+    compiler.write_text(
+        '#!/bin/sh\ncase " $* " in *\' -E \'*) ;; *" -c "*) '
+        f'echo $$ >{tmp_path}/new; mv {tmp_path}/new {tmp_path}/began; read x <{tmp_path}/go;; esac\nexec /usr/bin/gcc "$@"\n',
+        encoding="utf-8",
+    )
+    compiler.chmod(0o755)
+    os.mkfifo(tmp_path / "go")
+    (yard.build / "CMakeCache.txt").write_text(f"CMAKE_C_COMPILER:FILEPATH={compiler}\n", encoding="utf-8")
+    yard.write(RULES.format(launch=yard.launch).replace("/usr/bin/gcc", str(compiler)))
+    with yard.start(yard.ninja, "-j1", SCCACHE_DIR=str(tmp_path / "cache")) as ninja:
+        until((tmp_path / "began").exists)
+        running = Path("/proc") / (tmp_path / "began").read_text().strip()
+        os.kill(ninja.pid, signal.SIGKILL)
+        until(lambda: not running.exists() and not servers(tmp_path / "cache"))
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(ninja.pid, signal.SIGKILL)
+
+
 def test_asked_to_stop_what_runs_behind_the_server_is_finished(yard: Yard, tmp_path: Path) -> None:
     """One of two compilers runs, one waits for memory: the first counts, the second is the next run's."""
     compiler = tmp_path / "bin" / "gcc"
