@@ -62,6 +62,7 @@ class Pool:
         """What each compile's environment was."""
         self.jobs = 0
         self._archive = ""
+        self._unpacking = threading.Lock()
         self.certificate = folder / "certificate.pem"
 
     @property
@@ -87,7 +88,7 @@ class Pool:
     def toolchain(self, content: bytes) -> None:
         """Unpack one that was sent."""
         place = self.folder / "roots" / self._archive
-        with tarfile.open(fileobj=io.BytesIO(content)) as archive:
+        with self._unpacking, tarfile.open(fileobj=io.BytesIO(content)) as archive:
             archive.extractall(place, filter="tar")
         for name in ("usr/lib", "usr/lib64", "tmp"):
             (place / name).mkdir(parents=True, exist_ok=True)
@@ -105,7 +106,8 @@ class Pool:
         )
         outputs = [order.text() for _ in range(order.number())]
         root = self.folder / "roots" / self._archive
-        with tarfile.open(fileobj=io.BytesIO(zlib.decompress(content[4 + length :]))) as archive:
+        inputs = io.BytesIO(zlib.decompress(content[4 + length :]))
+        with self._unpacking, tarfile.open(fileobj=inputs) as archive:  # two jobs would make one folder
             archive.extractall(root, filter="tar")
         for name in (*outputs, folder + "/x"):
             (root / name.lstrip("/")).parent.mkdir(parents=True, exist_ok=True)
