@@ -10,16 +10,15 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import select
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from build_hosts import BuildHost, build_hosts, why_none
+from build_hosts import BuildHost, build_hosts, until, why_none
 from supervised import Yard
 
 from torchbuild.model.recipe_distribute import Distribute
@@ -27,7 +26,7 @@ from torchbuild.resolve.distribution import judged
 from torchbuild.resolve.pool_orders import pool_request, pool_told
 from torchbuild.shim import look_pool
 
-__all__ = ["digests", "lay_pool", "lay_units", "main", "until"]
+__all__ = ["digests", "lay_pool", "lay_units", "main"]
 
 CXX = Path("/usr/bin/c++")
 _UNIT = """\
@@ -70,19 +69,6 @@ def lay_pool(yard: Yard, hosts: Sequence[BuildHost], slots: int) -> list[str]:
 def digests(folder: Path) -> dict[str, str]:
     """Of all objects."""
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.glob("*.o")}
-
-
-def until(happened: Callable[[], bool], seconds: float = 120) -> None:
-    """Look until it has happened.
-
-    Raises:
-        TimeoutError: it never did.
-    """
-    end = time.monotonic() + seconds
-    while not happened():
-        if time.monotonic() > end:
-            raise TimeoutError
-        select.select([], [], [], 0.02)
 
 
 def main() -> int:

@@ -49,6 +49,13 @@ class Ended:
         """Stage -> how it ended."""
         return {item["stage"]: item["outcome"] for item in self.json["stages"]}
 
+    @property
+    def compiled(self) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+        """The report of the run, and what stage compile found, by reference."""
+        report: dict[str, Any] = json.loads(Path(self.json["report"]).read_text(encoding="utf-8"))
+        found = [item for one in report["stages"] if one["stage"] == "compile" for item in one["findings"]]
+        return report, {item["reference"]: item for item in found}
+
 
 @dataclass
 class Bench:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -10,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from build_hosts import BuildHost, build_hosts, why_none
-from distribute import digests, lay_pool, lay_units, until
+from build_hosts import BuildHost, build_hosts, until, why_none
+from distribute import digests, lay_pool, lay_units
 from supervised import Yard
 
 pytestmark = [
@@ -84,9 +83,7 @@ def test_a_build_is_compiled_by_its_pool_through_the_relay(
 
     ended = fresh.good("build", *lock, "--set", pool, "--until", "package", "--json")
 
-    report = json.loads(Path(ended.json["report"]).read_text(encoding="utf-8"))
-    found = [item for one in report["stages"] if one["stage"] == "compile" for item in one["findings"]]
-    by_reference = {item["reference"]: item for item in found}
+    report, by_reference = ended.compiled
     assert by_reference["pool-silent"]["what"].startswith(gone.endpoint)
     assert by_reference["pool-compiler"]["what"].startswith(good.endpoint)
     assert by_reference["pool-used"]["outcome"] == "passed"

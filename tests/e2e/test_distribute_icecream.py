@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Any
@@ -32,10 +31,7 @@ def test_a_build_sends_its_compilers_and_its_sources(
         ended = fresh.good("build", *lock, "--set", pool, "--until", "package", "--json")
 
         done = sum(host.compiled() for host in hosts)
-    report = json.loads(Path(ended.json["report"]).read_text(encoding="utf-8"))
-    found = [item for one in report["stages"] if one["stage"] == "compile" for item in one["findings"]]
-    by_reference = {item["reference"]: item for item in found}
-    assert "pool-compiler" in by_reference, found
+    report, by_reference = ended.compiled
     assert by_reference["pool-compiler"]["outcome"] == "passed"
     assert "pool-used" in by_reference
     assert done > 2, "more than the two that they were asked for before"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -32,10 +31,7 @@ def test_a_build_asks_the_scheduler_with_its_token_through_the_relay(
 
         ended = fresh.good("build", *lock, "--set", pool, "--until", "package", "--json")
 
-    report = json.loads(Path(ended.json["report"]).read_text(encoding="utf-8"))
-    found = [item for one in report["stages"] if one["stage"] == "compile" for item in one["findings"]]
-    by_reference = {item["reference"]: item for item in found}
-    assert "pool-compiler" in by_reference, found
+    report, by_reference = ended.compiled
     assert by_reference["pool-compiler"]["outcome"] == "passed"
     assert f" by {there.endpoint}" in by_reference["pool-used"]["seen"]
     assert len(there.compiled) > 2, "more than the two that it was asked for before"

@@ -57,6 +57,18 @@ def yard(laid: Yard, tmp_path: Path) -> Yard:
     return laid
 
 
+def first_do(yard: Yard, place: Path, what: str) -> None:
+    """Lay a gcc that does this before it compiles, and not before it preprocesses; and a pipe ``go`` to hold it by."""
+    compiler = place / "bin" / "gcc"
+    compiler.parent.mkdir()
+    head = f"""#!/bin/sh\ncase " $* " in *' -E '*) ;; *" -c "*) {what};; esac\n"""
+    compiler.write_text(f'{head}exec /usr/bin/gcc "$@"\n', encoding="utf-8")
+    compiler.chmod(0o755)
+    os.mkfifo(place / "go")
+    (yard.build / "CMakeCache.txt").write_text(f"CMAKE_C_COMPILER:FILEPATH={compiler}\n", encoding="utf-8")
+    yard.write(RULES.format(launch=yard.launch).replace("/usr/bin/gcc", str(compiler)))
+
+
 def built(yard: Yard, cache: Path, **environ: str) -> tuple[int, str]:
     """Ninja's exit code and words."""
     return yard.run(yard.ninja, "-j2", SCCACHE_DIR=str(cache), **environ)
@@ -163,17 +175,7 @@ def test_a_program_that_cannot_serve_leaves_a_build_without_a_cache(yard: Yard, 
 
 def test_a_server_that_is_killed_in_the_middle_fails_nothing(yard: Yard, tmp_path: Path) -> None:
     """What it compiled is compiled again, and nothing of it stays."""
-    compiler = tmp_path / "bin" / "gcc"
-    compiler.parent.mkdir()
-    compiler.write_text(
-        '#!/bin/sh\ncase " $* " in *\' -E \'*) ;; *" -c "*) '
-        f'[ -e {tmp_path}/began ] || {{ : >{tmp_path}/began; read x <{tmp_path}/go; }};; esac\nexec /usr/bin/gcc "$@"\n',
-        encoding="utf-8",
-    )
-    compiler.chmod(0o755)
-    os.mkfifo(tmp_path / "go")
-    (yard.build / "CMakeCache.txt").write_text(f"CMAKE_C_COMPILER:FILEPATH={compiler}\n", encoding="utf-8")
-    yard.write(RULES.format(launch=yard.launch).replace("/usr/bin/gcc", str(compiler)))
+    first_do(yard, tmp_path, f"[ -e {tmp_path}/began ] || {{ : >{tmp_path}/began; read x <{tmp_path}/go; }}")
     with yard.start(yard.ninja, "-j1", SCCACHE_DIR=str(tmp_path / "cache")) as ninja:
         until((tmp_path / "began").exists)
         (server,) = servers(tmp_path / "cache")
@@ -191,16 +193,7 @@ def test_a_server_that_is_killed_in_the_middle_fails_nothing(yard: Yard, tmp_pat
 
 def test_a_compiler_that_is_killed_behind_the_server_is_run_again(yard: Yard, tmp_path: Path) -> None:
     """As one is that ninja started itself: the server, and the cache, see only what came of it in the end."""
-    compiler = tmp_path / "bin" / "gcc"
-    compiler.parent.mkdir()
-    compiler.write_text(
-        '#!/bin/sh\ncase " $* " in *\' -E \'*) ;; *" -c "*) '
-        f'[ -e {tmp_path}/began ] || {{ : >{tmp_path}/began; kill -9 $$; }};; esac\nexec /usr/bin/gcc "$@"\n',
-        encoding="utf-8",
-    )
-    compiler.chmod(0o755)
-    (yard.build / "CMakeCache.txt").write_text(f"CMAKE_C_COMPILER:FILEPATH={compiler}\n", encoding="utf-8")
-    yard.write(RULES.format(launch=yard.launch).replace("/usr/bin/gcc", str(compiler)))
+    first_do(yard, tmp_path, f"[ -e {tmp_path}/began ] || {{ : >{tmp_path}/began; kill -9 $$; }}")
 
     code, said = built(yard, tmp_path / "cache")
 
@@ -227,17 +220,9 @@ def test_a_build_that_is_killed_leaves_no_server(yard: Yard, tmp_path: Path) -> 
 
 def test_what_a_server_compiled_for_a_build_that_is_killed_ends_too(yard: Yard, tmp_path: Path) -> None:
     """It is not below ninja: its launcher hears that the supervisor is gone, and ends it."""
-    compiler = tmp_path / "bin" / "gcc"
-    compiler.parent.mkdir()
-    compiler.write_text(
-        '#!/bin/sh\ncase " $* " in *\' -E \'*) ;; *" -c "*) '
-        f'echo $$ >{tmp_path}/new; mv {tmp_path}/new {tmp_path}/began; read x <{tmp_path}/go;; esac\nexec /usr/bin/gcc "$@"\n',
-        encoding="utf-8",
+    first_do(
+        yard, tmp_path, f"echo $$ >{tmp_path}/new; mv {tmp_path}/new {tmp_path}/began; read x <{tmp_path}/go"
     )
-    compiler.chmod(0o755)
-    os.mkfifo(tmp_path / "go")
-    (yard.build / "CMakeCache.txt").write_text(f"CMAKE_C_COMPILER:FILEPATH={compiler}\n", encoding="utf-8")
-    yard.write(RULES.format(launch=yard.launch).replace("/usr/bin/gcc", str(compiler)))
     with yard.start(yard.ninja, "-j1", SCCACHE_DIR=str(tmp_path / "cache")) as ninja:
         until((tmp_path / "began").exists)
         running = Path("/proc") / (tmp_path / "began").read_text().strip()
@@ -249,17 +234,7 @@ def test_what_a_server_compiled_for_a_build_that_is_killed_ends_too(yard: Yard, 
 
 def test_asked_to_stop_what_runs_behind_the_server_is_finished(yard: Yard, tmp_path: Path) -> None:
     """One of two compilers runs, one waits for memory: the first counts, the second is the next run's."""
-    compiler = tmp_path / "bin" / "gcc"
-    compiler.parent.mkdir()
-    compiler.write_text(
-        '#!/bin/sh\ncase " $* " in *\' -E \'*) ;; *" -c "*) '
-        f'echo x >>{tmp_path}/began; read x <{tmp_path}/go;; esac\nexec /usr/bin/gcc "$@"\n',
-        encoding="utf-8",
-    )
-    compiler.chmod(0o755)
-    os.mkfifo(tmp_path / "go")
-    (yard.build / "CMakeCache.txt").write_text(f"CMAKE_C_COMPILER:FILEPATH={compiler}\n", encoding="utf-8")
-    yard.write(RULES.format(launch=yard.launch).replace("/usr/bin/gcc", str(compiler)))
+    first_do(yard, tmp_path, f"echo x >>{tmp_path}/began; read x <{tmp_path}/go")
     yard.expect(other=1 << 60)  # so that one alone fits
     with yard.start(yard.ninja, "-j2", SCCACHE_DIR=str(tmp_path / "cache")) as ninja:
         until((tmp_path / "began").exists)
